@@ -275,7 +275,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
             *_read("pass", "`load_run` and all evidence once", ratio=3),
             *_read("json", "`assay report --json`", seconds=4, ratio=5),
             *_read("html", "`assay report --html`", seconds=12, ratio=14),
-            *_read("xlsx", "`assay report --xlsx`", seconds=15, ratio=14),
+            *_read("xlsx", "`assay report --xlsx`", seconds=30, ratio=14),
             *_read("junit", "`assay report --junit`"),
             *_read("md", "`assay report --md`"),
             *_read("parquet", "results.parquet"),

@@ -38,7 +38,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import blocks
 import commands
@@ -328,7 +327,7 @@ def test_verbs_and_options_named_in_documents_exist(verb: str, option: str) -> N
 
 
 def test_every_verb_is_documented() -> None:
-    verbs = set(get_command(app).commands)
+    verbs = set(app.every_verb())
     assert verbs
     assert verbs <= {verb.split()[0] for verb, _ in _named_verbs_and_options()}, (
         "a verb is missing from README.md and docs/"

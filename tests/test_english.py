@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from assay.cli.app import app
 from english import WORDINGS, Wording, bad_opening, faults
@@ -74,10 +73,10 @@ def _verbs() -> tuple[tuple[str, Any], ...]:
 
     def walk(command: Any, words: str) -> Iterator[tuple[str, Any]]:
         yield words, command
-        for name, verb in getattr(command, "commands", {}).items():
+        for name, verb in (command.every_verb() if hasattr(command, "every_verb") else {}).items():
             yield from walk(verb, f"{words} {name}")
 
-    return tuple(walk(get_command(app), "assay"))
+    return tuple(walk(app, "assay"))
 
 
 def _options() -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from many_cases import each
 HEAVY = (
     "anyio",
     "calamine",
+    "click",
     "duckdb",
     "httpx",
     "jinja2",
@@ -37,7 +38,6 @@ HEAVY = (
     "sqlglot",
     "sqlparse",
     "stamina",
-    "typer",
 )
 GROUPS = {
     "assay.cases": ("recognises", "cases", "predictions"),

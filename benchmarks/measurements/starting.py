@@ -8,7 +8,7 @@ import sys
 
 from benchmarks.frame import Setup, seconds
 
-_HEAVY = ("duckdb", "numpy", "sqlglot", "pandas", "polars", "pyarrow", "rich", "typer", "jinja2")
+_HEAVY = ("duckdb", "numpy", "sqlglot", "pandas", "polars", "pyarrow", "rich", "click", "jinja2")
 
 
 def start(setup: Setup) -> dict[str, float]:

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from posixpath import relpath
 from typing import Any
 
-import typer
-
-from assay.cli.parsing.panels import OTHER, place_of
+from assay.cli.parsing.panels import place_of
 from assay.cli.verbs.docs import docs_folder, find_page
 from assay.settings.setting import DURATION_EXAMPLES
 
@@ -29,17 +27,16 @@ def command_pages() -> dict[str, str]:
     """The pages by the name of their file."""
     from assay.cli.app import app
 
-    top: Any = typer.main.get_command(app)
-    verbs = list(_verbs(top, ()))
+    verbs = list(_verbs(app, ()))
     pages = {f"{'-'.join(words)}.md": "\n".join(_page(words, verb)) for words, verb in verbs}
-    return {"README.md": "\n".join(_index(top, verbs)), **pages}
+    return {"README.md": "\n".join(_index(app, verbs)), **pages}
 
 
 def _verbs(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    for name, command in group.every_verb().items():
+        if hasattr(command, "every_verb"):
             yield from _verbs(command, (*words, name))
-        elif not command.hidden:
+        else:
             yield (*words, name), command
 
 
@@ -47,14 +44,10 @@ def _index(top: Any, verbs: list[tuple[tuple[str, ...], Any]]) -> Iterator[str]:
     yield from ("# Verbs", "", f"{top.help} {MADE}", "")
     panels: dict[str, list[str]] = {}
     for words, verb in verbs:
-        panel = _panel(verb) or _panel(top.commands[words[0]]) or ""
         said = f"| [`assay {' '.join(words)}`]({'-'.join(words)}.md) | {cell(verb.short_help)} |"
-        panels.setdefault(panel, []).append(said)
-    order = [*getattr(type(top), "panels", ()), *panels]
-    for panel in dict.fromkeys(one for one in order if one in panels):
-        if panel:
-            yield from (f"## {panel}", "")
-        yield from ("| verb | what it does |", "|---|---|", *panels[panel], "")
+        panels.setdefault(verb.panel, []).append(said)
+    for panel, rows in panels.items():
+        yield from (f"## {panel}", "", "| verb | what it does |", "|---|---|", *rows, "")
     yield from ("## Options of `assay` itself", "", *_options(top.params))
     yield from ("## Times", "", f"`TIME` is in seconds, or has a unit (ms, s, m, min, h): {DURATION_EXAMPLES}.", "")
     yield from ("## Exit status", "", "| status | meaning |", "|---|---|")
@@ -67,7 +60,7 @@ def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
     yield from (f"# `{name}`", "")
     for paragraph in re.split(r"\n\s*\n", verb.help.strip()):
         yield from (_paragraph(" ".join(paragraph.split("\n"))), "")
-    arguments = [one for one in verb.params if one.param_type_name == "argument" and not one.hidden]
+    arguments = [one for one in verb.params if one.param_type_name == "argument" and not getattr(one, "hidden", False)]
     typed = " ".join([name, *(_argument(one) for one in arguments), "[OPTIONS]"])
     yield from ("```text", typed, "```", "")
     if arguments:
@@ -111,7 +104,7 @@ def _grouped(parameters: list[Any]) -> Iterator[str]:
     panels: dict[str, list[Any]] = {}
     for one in parameters:
         if one.param_type_name == "option" and not one.hidden:
-            panels.setdefault(_panel(one) or OTHER, []).append(one)
+            panels.setdefault(one.panel, []).append(one)
     for panel, options in sorted(panels.items(), key=lambda item: place_of(item[0], ())):
         ordered = sorted(options, key=lambda one: place_of(panel, one.opts))
         yield from (f"## {panel if len(panels) > 1 else 'Options'}", "", *_options(ordered))
@@ -121,39 +114,28 @@ def _options(options: list[Any]) -> Iterator[str]:
     yield from ("| option | what it does |", "|---|---|")
     for option in options:
         shown = [*sorted(option.opts, key=len), *option.secondary_opts]
-        takes = "" if option.is_flag else f" {option.metavar or _kind(option)}"
+        takes = "" if option.is_flag else f" {option.metavar}"
         written = ", ".join(f"`{one}{takes if one == shown[-1] or option.secondary_opts else ''}`" for one in shown)
         written = written.replace("|", "\\|")
         yield f"| {written} | {cell(option.help)}{_extra(option)} |"
     yield ""
 
 
-def _kind(option: Any) -> str:
-    annotation = getattr(getattr(option, "type_descriptor", None), "annotation", str)
-    return str(getattr(annotation, "__name__", "VALUE")).upper()
-
-
 def _extra(option: Any) -> str:
     """What the help's own words leave to the parser to say."""
     told = []
-    default = option.default
+    default = None if option.required else option.default
     if option.show_default and default not in (None, False, "", [], ()) and not callable(default):
         value = (option.opts if default else option.secondary_opts)[0] if option.is_flag else default
         told.append(f"Default: `{value}`.")
-    if option.min is not None and option.max is not None:
-        told.append(f"From {option.min:g} to {option.max:g}.")
-    elif option.min:
-        told.append(f"At least {option.min:g}.")
-    elif option.max is not None:
-        told.append(f"At most {option.max:g}.")
+    least, most = getattr(option.type, "min", None), getattr(option.type, "max", None)
+    if least is not None and most is not None:
+        told.append(f"From {least:g} to {most:g}.")
+    elif least:
+        told.append(f"At least {least:g}.")
     if option.multiple and "epeatable" not in (option.help or ""):
         told.append("Repeatable.")
     return "".join(f" {one}" for one in told)
-
-
-def _panel(found: Any) -> str | None:
-    panel = getattr(found, "rich_help_panel", None)
-    return panel if isinstance(panel, str) else None
 
 
 def cell(text: str | None) -> str:

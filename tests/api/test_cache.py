@@ -189,9 +189,8 @@ def test_the_command_line_says_how_many_came_from_the_cache(files: Path) -> None
 
 
 def test_every_verb_that_executes_files_has_the_options() -> None:
-    import typer
 
-    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    verbs = app.every_verb()
     having = {name for name, verb in verbs.items() if any("--cache" in one.opts for one in verb.params)}
     assert having >= {"run", "llmsql"}
 

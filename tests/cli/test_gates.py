@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 from processes import PASSWORD, json_lines, sqlite_file
 from processes import assay as in_a_process
-from typer.main import get_command
 
 import assay
 from assay.cli.app import app, run_command_line
@@ -319,7 +318,7 @@ METRICS = {"sdmx": {metric.name for metric in selection_metrics(on_data=False)}}
 
 @each("verb", ["run", "denodo", "sdmx", "llmsql", "report", "diff", "init"])
 def test_a_gates_help_names_metrics_that_the_verb_has(verb: str) -> None:
-    command = get_command(app).commands[verb]  # type: ignore[attr-defined]
+    command = app.every_verb()[verb]
     known = METRICS.get(verb, set(registered("assay.metrics")))
     helps = [one.help or "" for one in command.params if one.opts[0] in ("--min", "--max-drop", "--min-accuracy")]
     named = [name for text in helps for name in re.findall(r"(\w+)=", text)]

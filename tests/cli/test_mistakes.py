@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from processes import json_lines, sqlite_file
-from typer.main import get_command
 
 import assay
 from assay.cli.app import app, run_command_line
@@ -464,7 +463,7 @@ VALID = [
 
 
 def _random_command(chance: random.Random) -> list[str]:
-    verbs = get_command(app).commands  # type: ignore[attr-defined]
+    verbs = app.every_verb()
     verb = chance.choice([*sorted(set(verbs) - SERVING), *chance.sample(sorted(OTHER_VERBS), 3)])
     options = ["--no-such-option"]
     if verb in verbs:

@@ -31,7 +31,7 @@ from assay.reports.blocks.values import (
 from assay.reports.console.drawn import drawn_sections
 from assay.reports.console.plain import plain_sections
 from assay.reports.excel.page import Page
-from assay.reports.excel.tables import write_sections
+from assay.reports.excel.sections import write_sections
 from assay.reports.html.page import template
 from assay.reports.html.tables import for_page
 from assay.reports.markdown.blocks import section_lines

@@ -20,7 +20,7 @@ def test_the_bands_are_adjacent_and_their_ends_are_denodos() -> None:
 
 def test_each_band_is_a_rule_for_numbers_alone(tmp_path: Path) -> None:
     with Workbook(tmp_path / "a.xlsx") as book:
-        Page(book, "S").share_bands(1, 9, 2)
+        Page(book, "S").mark("bands", 1, 9, 2)
     with ZipFile(tmp_path / "a.xlsx") as book:
         sheet = book.read("xl/worksheets/sheet1.xml").decode()
     assert sheet.count("<cfRule") == len(SHARE_BANDS)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import typer
 
 import assay
 from assay.api.inputs import FileOptions
@@ -224,12 +223,12 @@ def test_every_setting_in_seconds_is_a_duration() -> None:
 
 
 def _options(command: Any) -> list[Any]:
-    inner = getattr(command, "commands", {})
+    inner = command.every_verb() if hasattr(command, "every_verb") else {}
     return [one for name in inner for one in _options(inner[name])] if inner else list(command.params)
 
 
 def test_no_option_takes_seconds_in_another_form() -> None:
-    options = _options(typer.main.get_command(app))
+    options = _options(app)
     assert not [one.opts for one in options if one.metavar in ("S", "SECONDS")]
     assert {name for one in options if one.metavar == DURATION for name in one.opts} >= {
         *OTHERS,

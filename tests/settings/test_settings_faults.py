@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from typer.main import get_command
 
 from assay.cli.app import app, run_command_line
 from assay.errors import CaseFileError, UsageError
@@ -262,18 +261,17 @@ def test_no_limit_is_beyond_what_a_run_can_keep(given: dict[str, Any]) -> None:
 
 def test_every_setting_is_an_option_of_run_with_its_bound() -> None:
     """The file holds what the command line holds; only `assay lint` has rules of its own."""
-    verbs: Any = get_command(app)
-    options = {name: option for option in verbs.commands["run"].params for name in option.opts}
+    verbs = app.every_verb()
+    options = {name: option for option in verbs["run"].params for name in option.opts}
     only_in_file = {"cases", "gates", "witness", "lint", "lint.fail_on", "lint.dialect"}
     assert {".".join(trail) for trail, setting in declarations() if setting.option is None} == only_in_file
     for _, setting in declarations():
         if setting.option is not None:
             option = options[setting.option.split("/")[0]]
-            bounded = option if hasattr(option, "min") else getattr(option, "type", option)
             # A duration has a parser of its own, which checks its bounds.
-            assert setting.is_duration or setting.least is None or bounded.min == setting.least
+            assert setting.is_duration or setting.least is None or option.type.min == setting.least
             assert set(setting.old) & set(option.opts) == {name for name in setting.old if name.startswith("--")}
-    of_init = {name for option in verbs.commands["init"].params for name in option.opts}
+    of_init = {name for option in verbs["init"].params for name in option.opts}
     assert {setting.option.split("/")[0] for _, setting in declarations() if setting.option is not None} <= of_init
     names = [name for _, setting in declarations() for name in (*setting.names, *setting.old)]
     assert len(names) == len(set(names)), "two settings share a name"

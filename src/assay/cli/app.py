@@ -7,97 +7,24 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any, Final
+from inspect import cleandoc
+from typing import Final
 
-import typer
+import click
 
 from assay._version import __version__
 from assay.cli.messages import say
 from assay.cli.parsing.commands import Listed, Verb, Verbs
-from assay.cli.parsing.completion import prepare_completion
-from assay.cli.parsing.faults import PARSER_ERROR, fault_of
-from assay.errors import AssayError, Interrupted, Notice, SystemLost, UsageError
+from assay.cli.parsing.completion import answer_shell, completion_script, install_completion, shell_in_use
+from assay.cli.parsing.faults import fault_of
+from assay.errors import AssayError, Interrupted, Notice, SystemLost
 from assay.platform.surface import command_line
 
 DONE, UNUSABLE_INPUT, INTERRUPTED, OUR_FAULT, BY_CTRL_C = 0, 2, 3, 70, 130
 """1 means a missed gate (`assay.cli.options.gates`), or of `assay check` a wrong query: CI servers rely on that."""
-
-app = typer.Typer(
-    name="assay",
-    cls=Verbs,
-    help="Evaluate text-to-SQL systems: which predictions are correct, and why not.",
-    epilog="Start with  assay demo.  Options of a verb:  assay run --help\n\nRead more: assay docs",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-
-
-def _version(asked: bool) -> None:  # noqa: FBT001 - typer's signature
-    if asked:
-        typer.echo(f"assay {__version__}")
-        raise typer.Exit
-
-
-def _show_completion(asked: bool) -> None:  # noqa: FBT001 - typer's signature
-    if asked:
-        from assay.cli.parsing.completion import completion_script, shell_in_use
-
-        typer.echo(completion_script(shell_in_use(os.environ)))
-        raise typer.Exit
-
-
-def _install_completion(asked: bool) -> None:  # noqa: FBT001 - typer's signature
-    if asked:
-        from assay.cli.parsing.completion import install_completion, shell_in_use
-
-        shell = shell_in_use(os.environ)
-        path = install_completion(shell)
-        typer.echo(f"completion for {shell} is in {path}: it works in the next {shell} that you open")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
-    ] = False,
-    install_completion: Annotated[
-        bool,
-        typer.Option(
-            "--install-completion",
-            help="Install shell completion.",
-            callback=_install_completion,
-            is_eager=True,
-        ),
-    ] = False,
-    show_completion: Annotated[
-        bool,
-        typer.Option(
-            "--show-completion",
-            help="Print the completion script.",
-            callback=_show_completion,
-            is_eager=True,
-        ),
-    ] = False,
-) -> None:
-    """Options of `assay` itself."""
-
-
-class _Unexpected(Exception):
-    """Wraps an exception of a verb to hide it from the parser, which would end the process with status 1."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-        super().__init__(error)
-
 
 _ALWAYS: Final = {0: "done", 2: "invalid input or command line"}
 _GATES: Final = {0: "done, whatever the accuracy", 1: "a gate was missed"}
@@ -115,37 +42,22 @@ def _verb(place: str, short_help: str, *, panel: str, page: str, statuses: Mappi
     """A verb, from the path of its function within `assay.cli`: ``module.function``."""
     module, _, function = place.rpartition(".")
 
-    def make() -> Any:
-        from assay.cli.options.declared import ungrouped
+    def make() -> Verb:
+        from assay.cli.options.declared import parsed
 
-        verb = ungrouped(getattr(import_module(f"assay.cli.{module}"), function))
-        alone = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-        command = alone.command(
-            function, short_help=short_help, epilog=_epilog(page, statuses), cls=Verb, rich_help_panel=panel
+        verb = getattr(import_module(f"assay.cli.{module}"), function)
+        parameters, call = parsed(verb)
+        return Verb(
+            function,
+            panel=panel,
+            params=parameters,
+            callback=call,
+            help=cleandoc(verb.__doc__),
+            short_help=short_help,
+            epilog=_epilog(page, statuses),
         )
-        command(_kept_apart(verb))
-        return typer.main.get_command(alone)
 
     return Listed(name=function, short_help=short_help, panel=panel, make=make)
-
-
-def _kept_apart(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb, with all that it raises hidden from the parser, except the parser's own exits."""
-
-    @wraps(verb)
-    def kept_apart(*arguments: Any, **options: Any) -> None:
-        try:
-            verb(*arguments, **options)
-        except (AssayError, typer.Exit):
-            raise
-        except typer.Abort as error:
-            if isinstance(error.__context__, KeyboardInterrupt):
-                raise _Unexpected(error.__context__) from error
-            raise UsageError("no password was given: type one, or set ASSAY_PASSWORD") from error
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # the top: `run_command_line` says what it is
-            raise _Unexpected(error) from error
-
-    return kept_apart
 
 
 _START, _JUDGE, _LOOK, _COMPARE, _EXAMINE = (
@@ -159,39 +71,29 @@ _SUITE_PAGE = "suites"
 _SUITE_HELP = "Build and show suites of small databases."
 
 
-class _SuiteVerbs(Verbs):
-    verbs = (
-        _verb(
-            "verbs.suite.build",
-            "Build small databases that distinguish gold queries from others.",
-            panel="Verbs",
-            page=_SUITE_PAGE,
-        ),
-        _verb(
-            "verbs.suite.show",
-            "Print the contents of a suite.",
-            panel="Verbs",
-            page=_SUITE_PAGE,
-        ),
-    )
-
-
-def _suite() -> Any:
-    group = typer.Typer(
-        rich_help_panel=_EXAMINE,
-        name="suite",
-        cls=_SuiteVerbs,
+def _suite() -> Verbs:
+    return Verbs(
+        "suite",
         help=_SUITE_HELP,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        add_completion=False,
         epilog=_epilog(_SUITE_PAGE, {}),
+        verbs=(
+            _verb(
+                "verbs.suite.build",
+                "Build small databases that distinguish gold queries from others.",
+                panel="Verbs",
+                page=_SUITE_PAGE,
+            ),
+            _verb(
+                "verbs.suite.show",
+                "Print the contents of a suite.",
+                panel="Verbs",
+                page=_SUITE_PAGE,
+            ),
+        ),
     )
-    group.callback()(lambda: None)
-    return typer.main.get_command(group)
 
 
-Verbs.verbs = (
+_VERBS: Final = (
     _verb(
         "verbs.demo.demo",
         "Evaluate a bundled sample, report included, in seconds.",
@@ -341,6 +243,45 @@ Verbs.verbs = (
 )
 
 
+def _show_version() -> None:
+    click.echo(f"assay {__version__}")
+
+
+def _show_completion() -> None:
+    click.echo(completion_script(shell_in_use(os.environ)))
+
+
+def _install_completion() -> None:
+    shell = shell_in_use(os.environ)
+    path = install_completion(shell)
+    click.echo(f"completion for {shell} is in {path}: it works in the next {shell} that you open")
+
+
+def _alone(name: str, help: str, act: Callable[[], None]) -> click.Option:
+    """An option of `assay` itself, which does one thing and ends."""
+
+    def acted(context: click.Context, _option: click.Parameter, asked: object) -> None:
+        if asked and not context.resilient_parsing:
+            act()
+            context.exit()
+
+    return click.Option([name], help=help, is_flag=True, is_eager=True, expose_value=False, callback=acted)
+
+
+app = Verbs(
+    "assay",
+    verbs=_VERBS,
+    params=[
+        _alone("--version", "Show the version and exit.", _show_version),
+        _alone("--install-completion", "Install shell completion.", _install_completion),
+        _alone("--show-completion", "Print the completion script.", _show_completion),
+    ],
+    help="Evaluate text-to-SQL systems: which predictions are correct, and why not.",
+    epilog="Start with  assay demo.  Options of a verb:  assay run --help\n\nRead more: assay docs",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status. Messages go to standard error, without a traceback."""
     with command_line():
@@ -351,15 +292,19 @@ def _run_command_line(arguments: Sequence[str]) -> int:
     from assay.cli.crash import secrets_of
 
     secrets = secrets_of(arguments)
-    prepare_completion(os.environ)
+    if answer_shell(app, os.environ):
+        return DONE
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            status = app(args=list(arguments), prog_name="assay", standalone_mode=False)
-        # After --help, or where a verb ended with its own status, e.g. that of a missed gate.
-        return status if isinstance(status, int) else DONE
-    except PARSER_ERROR as error:
-        return _usage(error)
+            with app.make_context("assay", list(arguments)) as context:
+                app.invoke(context)
+        return DONE
+    except click.exceptions.Exit as ended:  # after --help, or where a verb ended with its own status
+        return ended.exit_code
+    except click.UsageError as error:
+        say(f"error: {fault_of(error)}")
+        return error.exit_code
     except Interrupted as error:
         say(str(error))
         return INTERRUPTED
@@ -369,19 +314,8 @@ def _run_command_line(arguments: Sequence[str]) -> int:
     except AssayError as error:
         say(f"error: {error}")
         return UNUSABLE_INPUT
-    except _Unexpected as unexpected:
-        return _unexpected(unexpected.error, secrets)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the top: nothing above it would say it better
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the top: nothing above says it better
         return _unexpected(error, secrets)
-
-
-def _usage(error: Any) -> int:
-    """Say what cannot be used of the command line. A bare `assay` is shown its help instead."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        print(error.format_message(), file=sys.stderr)
-    else:
-        say(f"error: {fault_of(error)}")
-    return int(error.exit_code)
 
 
 def _unexpected(error: BaseException, secrets: Sequence[str]) -> int:

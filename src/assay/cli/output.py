@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from assay import registry
 from assay.api.run import Run
@@ -263,4 +263,4 @@ def say_written(written: Mapping[str, Path], *, on_stderr: bool = False) -> None
     from assay.reports.text.plain import visible
 
     for path in written.values():
-        typer.echo(visible(f"wrote {path}"), err=on_stderr)
+        click.echo(visible(f"wrote {path}"), err=on_stderr)

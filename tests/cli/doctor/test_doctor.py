@@ -70,7 +70,7 @@ def test_versions_are_compared_as_numbers(there: str, wanted: str, right: bool) 
 def test_what_is_missing_is_said_with_its_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["duckdb>=999", "no-such-package>=1", "typer", 'no-such-driver>=2; extra == "postgres"']
+    asked = ["duckdb>=999", "no-such-package>=1", "click", 'no-such-driver>=2; extra == "postgres"']
     monkeypatch.setattr("importlib.metadata.requires", lambda _: asked)
     assert run_command_line(["doctor", "--untried"]) == 0
     said = " ".join(capsys.readouterr().out.split())

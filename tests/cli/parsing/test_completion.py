@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import commands
 from assay.cli.app import app
@@ -47,14 +46,15 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("line", "offered"), ASKED, ids=[line for line, _ in ASKED])
 def test_names_are_offered(line: str, offered: list[str], folder: Path) -> None:
     words = line.split(" ")
-    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_ASSAY_COMPLETE": "complete_bash"}
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_ASSAY_COMPLETE": "bash_complete"}
     done = commands.run([], cwd=folder, env={**os.environ, **asked})
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split("\n") == [*offered, ""] if offered else not done.stdout.strip()
+    # Files, if there is nothing to offer.
+    assert done.stdout.splitlines() == ([f"plain,{one}" for one in offered] or [f"file,{words[-1]}"])
 
 
 def test_what_is_completed_exists() -> None:
-    verbs = {**get_command(app).commands, **get_command(app).commands["suite"].commands}  # type: ignore[attr-defined]
+    verbs = {**app.every_verb(), **app.every_verb()["suite"].every_verb()}
     known = {
         (verb, name) for verb, command in verbs.items() for one in command.params for name in (one.name, *one.opts)
     }
@@ -78,18 +78,28 @@ def test_bash_completes_urls_whole(folder: Path) -> None:
     assert done.stdout == "///data/b.sqlite\n", done.stderr
 
 
-def test_it_is_installed_where_bash_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc"), ("fish", None)])
+def test_it_is_installed_where_the_shell_reads_it(
+    shell: str, start: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    path = install_completion("bash")
+    if start is not None:
+        (tmp_path / start).write_text("alias l=ls", encoding="utf-8")
+    for _ in range(2):
+        path = install_completion(shell)
     assert path.is_relative_to(tmp_path)
-    assert path.read_text(encoding="utf-8").strip() == completion_script("bash").strip()
-    assert str(path) in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == f"{completion_script(shell)}\n"
+    if start is not None:
+        lines = (tmp_path / start).read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "alias l=ls"
+        assert len(lines) == 2
+        assert (str(path) if shell == "bash" else "~/.zfunc") in lines[1]
 
 
 def test_every_shell_has_a_script(monkeypatch: pytest.MonkeyPatch) -> None:
     for shell in SHELLS:
         assert "_ASSAY_COMPLETE" in completion_script(shell)
-    monkeypatch.setattr("assay.cli.parsing.completion.import_module", lambda _: None)  # no shell above this process
+    monkeypatch.setattr("assay.cli.parsing.completion.os.getppid", lambda: "nothing")  # no shell above this process
     assert shell_in_use({"SHELL": "/usr/bin/fish"}) == "fish"
     for environment in ({}, {"SHELL": "/bin/tcsh"}):
         with pytest.raises(UsageError, match="SHELL=/bin/bash"):

@@ -19,6 +19,8 @@ FAULTS = [
     (["run", "x", "--limit", "abc"], "--limit is 'abc': write a whole number from 1 up"),
     (["run", "x", "--limit", "5", "--limit", "0"], "--limit is '0': write a whole number from 1 up"),
     (["run", "x", "--limit=1.5"], "--limit is '1.5': write a whole number from 1 up"),
+    (["run", "x", "--limit", "--limit"], "--limit: write a whole number from 1 up"),
+    (["run", "x", "--relative-tolerance", "nan"], "--relative-tolerance is 'nan': write a number from 0 up"),
     (["run", "x", "--penalty", "a"], "--penalty is 'a': write a number"),
     (["run", "x", "--timeout", "much"], f"--timeout is 'much': write {A_TIME}"),
     (["denodo", "-i", "x", "-t", "much"], f"--timeout is 'much': write {A_TIME}"),

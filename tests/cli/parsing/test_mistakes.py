@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import shlex
 
-from typer.main import get_command
-
 from assay.cli.app import app, run_command_line
 from assay.cli.parsing import mistakes
 from assay.cli.verbs.docs import docs_folder, find_page
 from many_cases import each
 
-VERBS = get_command(app).commands  # type: ignore[attr-defined]
+VERBS = app.every_verb()
 OPTIONS = {
     name
-    for verb in (*VERBS.values(), *VERBS["suite"].commands.values())
+    for verb in (*VERBS.values(), *VERBS["suite"].every_verb().values())
     for one in verb.params
     for name in (*one.opts, *one.secondary_opts)
 }

@@ -52,9 +52,14 @@ class Access(Struct, frozen=True, kw_only=True):
             )
         password = password if password is not None else given[1]
         if password is None and needed and sys.stdin.isatty():
-            import typer
+            import click
 
-            password = typer.prompt(f"Password of {user}", hide_input=True, err=True)
+            try:
+                password = click.prompt(f"Password of {user}", hide_input=True, err=True)
+            except click.Abort as error:
+                if isinstance(error.__context__, KeyboardInterrupt):
+                    raise KeyboardInterrupt from error
+                raise UsageError("no password was given: type one, or set ASSAY_PASSWORD") from error
         return cls(user=user, password=Secret(password or ""))
 
     @classmethod

@@ -1,25 +1,25 @@
 """The options of the verbs: those of settings, made from their declarations, and those that several verbs share.
 
 A verb takes settings as one parameter, `Settings`; `Only` names those that are its options. Other options that belong
-together form a group, a frozen Struct. `ungrouped` gives the parser one option per field.
+together form a group, a frozen Struct. `parsed` gives the parser one option per field.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.options.stored_runs import A_RUN, run_folders
-from assay.cli.parsing.faults import UnfitValue
 from assay.cli.parsing.panels import OTHER
+from assay.cli.parsing.parameters import Declared, UnfitValue, option, parameter
 from assay.errors import UsageError, did_you_mean
 from assay.model import FieldNames
 from assay.model.databases.database import ENGINES
@@ -34,39 +34,39 @@ CONCURRENCY: Final = 4
 
 Penalty: TypeAlias = Annotated[
     list[float] | None,
-    typer.Option(metavar="C", help="Penalty of an incorrect answer in the reliability score. Can be repeated."),
+    option(metavar="C", help="Penalty of an incorrect answer in the reliability score. Can be repeated."),
 ]
-Overwrite: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Discard an existing run in the folder.")]
+Overwrite: TypeAlias = Annotated[bool, option("--overwrite", help="Discard an existing run in the folder.")]
 Rescore: TypeAlias = Annotated[
-    bool, typer.Option("--rescore", help="Re-score the stored answers without calling the system.")
+    bool, option("--rescore", help="Re-score the stored answers without calling the system.")
 ]
 Password: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="Password. Prefer ASSAY_PASSWORD; prompts if not set.", show_default=False),
+    option(metavar="TEXT", help="Password. Prefer ASSAY_PASSWORD; prompts if not set.", show_default=False),
 ]
 Token: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Bearer token or API key. Prefer ASSAY_TOKEN.", show_default=False)
+    str | None, option(metavar="TEXT", help="Bearer token or API key. Prefer ASSAY_TOKEN.", show_default=False)
 ]
 
-Html: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML file.")]
+Html: TypeAlias = Annotated[Path | None, option(metavar="FILE", help="Write a self-contained HTML file.")]
 Markdown: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write Markdown for a pull request; - prints it.")
+    Path | None, option(metavar="FILE", help="Write Markdown for a pull request; - prints it.")
 ]
-Workbook: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook.")]
-Junit: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit XML for a CI server.")]
+Workbook: TypeAlias = Annotated[Path | None, option(metavar="FILE", help="Write an Excel workbook.")]
+Junit: TypeAlias = Annotated[Path | None, option(metavar="FILE", help="Write JUnit XML for a CI server.")]
 JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write JSON for programs; - (default) prints it.")
+    Path | None, option("--json", metavar="FILE", help="Write JSON for programs; - (default) prints it.")
 ]
 To: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
+    option("--report", "--to", metavar="NAME=FILE", help="Write a report in a named format. Can be repeated."),
 ]
 ReviewsFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
+    option("--reviews", metavar="FILE", help="People's reviews. Default: the run's own file."),
 ]
-Full: TypeAlias = Annotated[bool, typer.Option("--full", help="Print everything, not only a summary of one screen.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress progress.")]
+Full: TypeAlias = Annotated[bool, option("--full", help="Print everything, not only a summary of one screen.")]
+Quiet: TypeAlias = Annotated[bool, option("--quiet", "-q", help="Suppress progress.")]
 
 
 class ReportFlags(Struct, frozen=True, kw_only=True):
@@ -147,22 +147,20 @@ class _Option(Struct, frozen=True):
         """Whether it has several long names, which could be given different values."""
         return sum(name.startswith("--") for name in self.names) > 1
 
-    def parameter(self) -> Parameter:
-        """As typer takes it."""
+    def parameter(self, verb: str) -> click.Parameter:
+        """As the parser takes it."""
         kind = next((kind for kind in self.field.kinds if kind in (bool, int, float)), str)
         if self.field.is_list and not self.setting.with_commas:
             kind = list[float] if any(get_args(one)[:1] == (float,) for one in self.field.kinds) else list[str]
         elif self.has_several_names or self.field.is_text_or_mapping:
             kind = list[kind]  # type: ignore[valid-type]
-        option = option_of(
+        declared = option_of(
             self.setting,
             *self.names,
             *(name for name in self.setting.old if name.startswith("--")),
             panel=None if self.names == self.setting.names else self.setting.group,
         )
-        return Parameter(
-            self.parameter_name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
-        )
+        return parameter(verb, self.parameter_name, kind, None, declared)
 
     def value(self, given: Any) -> Any:
         """What the setting gets from what was typed. Raises UsageError for a word that it does not know."""
@@ -247,32 +245,32 @@ def _settings(options: Sequence[_Option], given: dict[str, Any]) -> Settings:
     """The settings that were typed; what belongs to them is taken out of ``given``."""
     values: dict[str, Any] = {}
     columns: dict[str, dict[str, Any]] = {}
-    for option in options:
-        value = option.value(given.pop(option.parameter_name))
-        if len(option.path) == 1:
-            values[option.path[0]] = value
+    for setting in options:
+        value = setting.value(given.pop(setting.parameter_name))
+        if len(setting.path) == 1:
+            values[setting.path[0]] = value
         else:
-            columns.setdefault(option.path[0], {})[option.path[1]] = value
+            columns.setdefault(setting.path[0], {})[setting.path[1]] = value
     values |= {name: FieldNames(**names) for name, names in columns.items()}
     return Settings(**values)
 
 
-def typed(declared: type[Any], name: str, *names: str, help: str | None = None) -> Any:
-    """The parser's option of a declared setting, for a verb or a group that takes it in a form of its own."""
+def typed(declared: type[Any], name: str, *names: str, help: str | None = None) -> Declared:
+    """The option of a declared setting, for a verb or a group that takes it in a form of its own."""
     setting = fields_of(declared)[name].setting
     if setting is None or setting.option is None:
         raise LookupError(f"{declared.__name__}.{name} is not an option")
     return option_of(setting if help is None else replace(setting, help=help), *names)
 
 
-def duration_option(name: str, help: str, *, least: float = 0.01, panel: str | None = None) -> Any:
-    """The parser's option of a duration that is not a setting of a run."""
+def duration_option(name: str, help: str, *, least: float = 0.01, panel: str | None = None) -> Declared:
+    """The option of a duration that is not a setting of a run."""
     setting = Setting(name, panel or OTHER, help, DURATION, least=least, most=MOST_SECONDS)
     return option_of(setting, show_default=True, panel=panel)
 
 
-def option_of(setting: Setting, *names: str, show_default: bool = False, panel: str | None = None) -> Any:
-    """The parser's option of a declaration, under its own names or others."""
+def option_of(setting: Setting, *names: str, show_default: bool = False, panel: str | None = None) -> Declared:
+    """The option of a setting's declaration, under its own names or others."""
 
     def seconds(written: object) -> float:
         duration = setting.seconds(written)
@@ -280,15 +278,15 @@ def option_of(setting: Setting, *names: str, show_default: bool = False, panel: 
             raise UnfitValue(setting.durations)
         return duration
 
-    return typer.Option(
+    return option(
         *(names or setting.names),
         metavar=setting.metavar,
         help=setting.help,
-        min=None if setting.is_duration else setting.least,
-        max=None if setting.is_duration else setting.most,
-        parser=seconds if setting.is_duration else None,
+        least=setting.least,
+        most=setting.most,
+        read=seconds if setting.is_duration else None,
         show_default=show_default,
-        rich_help_panel=panel,
+        panel=panel,
     )
 
 
@@ -305,41 +303,47 @@ def check_one_source(settings: Settings) -> None:
         raise UsageError("--predictions and --system were both given: give one of them")
 
 
-def ungrouped(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb as the parser sees it: with the fields of each group and its settings among its own parameters."""
+def parsed(verb: Callable[..., None]) -> tuple[list[click.Parameter], Callable[..., None]]:
+    """The parser's parameters of a verb, and the verb as the parser calls it, with a value of each.
+
+    Each field of a group and each setting is a parameter of its own.
+    """
+    parameters: list[click.Parameter] = []
+    readers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+    """What makes an argument of the verb from the values of its parameters, and takes these away."""
     hints = get_type_hints(verb, include_extras=True)
-    groups: dict[str, type[Any]] = {}
-    settings: dict[str, list[_Option]] = {}
-    runs: list[str] = []
-    parameters: list[Parameter] = []
-    for parameter in signature(verb).parameters.values():
-        hint = hints[parameter.name]
-        plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        if A_RUN in marks:
-            runs.append(parameter.name)
-        if plain is Settings:
-            only = next((mark for mark in marks if isinstance(mark, Only)), None)
-            settings[parameter.name] = list(_options_of(only))
-            parameters += [option.parameter() for option in settings[parameter.name]]
-        elif isinstance(hint, type) and issubclass(hint, Struct):
-            groups[parameter.name] = hint
-            kinds = get_type_hints(hint, include_extras=True)
-            parameters += [
-                parameter.replace(annotation=kinds[name]) for name, parameter in signature(hint).parameters.items()
-            ]
+    for argument in signature(verb).parameters.values():
+        kind, *marks = get_args(hints[argument.name]) or (hints[argument.name],)
+        if kind is Settings:
+            options = list(_options_of(next((mark for mark in marks if isinstance(mark, Only)), None)))
+            parameters += [setting.parameter(verb.__name__) for setting in options]
+            readers[argument.name] = partial(_settings, options)
+        elif isinstance(kind, type) and issubclass(kind, Struct):
+            fields = get_type_hints(kind, include_extras=True)
+            parameters += [_parameter(verb, field, fields[field.name]) for field in signature(kind).parameters.values()]
+            readers[argument.name] = partial(_group, kind)
         else:
-            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hint))
+            parameters.append(_parameter(verb, argument, hints[argument.name]))
+            if A_RUN in marks:
+                readers[argument.name] = partial(_run_folders, argument.name)
 
-    @wraps(verb)
-    def called(**given: Any) -> None:
-        given |= {name: run_folders(given[name]) for name in runs}
-        made: dict[str, Any] = {name: _settings(options, given) for name, options in settings.items()}
-        made |= {
-            name: group(**{field: given.pop(field) for field in group.__struct_fields__})
-            for name, group in groups.items()
-        }
-        verb(**given, **made)
+    def call(**values: Any) -> None:
+        arguments = {name: read(values) for name, read in readers.items()}
+        verb(**values, **arguments)
 
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return called
+    return parameters, call
+
+
+def _parameter(verb: Callable[..., None], argument: Parameter, hint: Any) -> click.Parameter:
+    kind, *marks = get_args(hint)
+    declared = next(mark for mark in marks if isinstance(mark, Declared))
+    default = ... if argument.default is Parameter.empty else argument.default
+    return parameter(verb.__name__, argument.name, kind, default, declared)
+
+
+def _group(kind: type[Any], values: dict[str, Any]) -> Any:
+    return kind(**{field: values.pop(field) for field in kind.__struct_fields__})
+
+
+def _run_folders(name: str, values: dict[str, Any]) -> Any:
+    return run_folders(values.pop(name))

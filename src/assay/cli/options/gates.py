@@ -9,11 +9,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
+import click
 from msgspec import Struct
 
 from assay.cli.messages import tell
 from assay.cli.options.declared import typed
+from assay.cli.parsing.parameters import option
 from assay.errors import CaseFileError, InputError, UsageError
 from assay.model import GateResult, Gates, RunSettings
 from assay.model.runs.gate import HEADLINE
@@ -31,7 +32,7 @@ class CandidateGateFlags(Struct, frozen=True, kw_only=True):
 
     minimum: Annotated[list[str] | None, typed(GateSettings, "min")] = None
     min_accuracy: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="Minimum accuracy: short for --min match=VALUE.")
+        str | None, option(metavar="VALUE", help="Minimum accuracy: short for --min match=VALUE.")
     ] = None
     max_drop: Annotated[list[str] | None, typed(GateSettings, "max_drop")] = None
     fail_on_regression: Annotated[bool, typed(GateSettings, "fail_on_regression")] = False
@@ -68,7 +69,7 @@ class SelectionGateFlags(GateFlags, frozen=True, kw_only=True):
         typed(GateSettings, "min", help="Minimum of a metric, e.g. exact_match=80%; repeatable."),
     ] = None
     min_accuracy: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="Minimum accuracy: short for --min exact_match=VALUE.")
+        str | None, option(metavar="VALUE", help="Minimum accuracy: short for --min exact_match=VALUE.")
     ] = None
     max_drop: Annotated[
         list[str] | None,
@@ -208,6 +209,6 @@ def exit_for(results: Sequence[GateResult], *, unfinished: bool = False) -> None
         sys.stdout.flush()
         tell(text)
     if not all(result.passed for result in results):
-        raise typer.Exit(GATE_MISSED)
+        raise click.exceptions.Exit(GATE_MISSED)
     if unfinished:
-        raise typer.Exit(UNFINISHED)
+        raise click.exceptions.Exit(UNFINISHED)

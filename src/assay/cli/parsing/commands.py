@@ -1,24 +1,23 @@
 """The help of a verb: its arguments, its options by groups, its exit statuses, the page to read.
 
 Drawn as plain text, by the parser's own formatter: nothing that draws is imported for it, and it reads the same in a
-pipe. typer's `rich_help_panel` carries each group, so whatever else reads the verbs has it too.
+pipe.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from inspect import cleandoc
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+import click
 from msgspec import Struct
 
-from assay.cli.parsing.coercion import SparingCommand, SparingGroup
-from assay.cli.parsing.completion import completer_of
-from assay.cli.parsing.faults import PARSER_ERROR, no_such_verb, too_many, with_context
-from assay.cli.parsing.panels import OTHER, USUAL, earlier_names, panel_of, place_of
+from assay.cli.parsing.faults import no_such_verb, too_many, with_context
+from assay.cli.parsing.panels import OTHER, USUAL, earlier_names, place_of
+from assay.cli.parsing.parameters import Option
 from assay.errors import UsageError
 from assay.settings.setting import DURATION, DURATION_EXAMPLES
 
@@ -28,21 +27,16 @@ _COMMENT: Final = re.compile(r"--(?:\s|[^=\n]*\n)")
 """How a query begins that opens with a comment. No option does; behind a blank the parser takes it for what it is."""
 
 
-class Verb(SparingCommand):
+class Verb(click.Command):
     """A command whose options stand in groups.
 
     If there are many, ``--help`` shows the usual ones (`USUAL`) and ``--help-all`` all of them.
     """
 
-    def __init__(self, name: str | None, **settings: Any) -> None:
+    def __init__(self, name: str, *, panel: str, **settings: Any) -> None:
         super().__init__(name, **settings)
-        self.usual = USUAL.get(name or "", ())
-        for parameter in self.params:
-            if parameter.param_type_name == "option":
-                _grouped(parameter, panel_of(name, parameter.opts))
-            completed = completer_of(name, parameter)
-            if completed is not None:
-                vars(parameter)["shell_complete"] = completed
+        self.panel = panel
+        self.usual = USUAL.get(name, ())
         # What else reads a verb's options, e.g. the reference, has them in the order of the help.
         self.params.sort(key=_place)
 
@@ -63,20 +57,29 @@ class Verb(SparingCommand):
         ctx.allow_extra_args = True
         try:
             rest: list[str] = super().parse_args(ctx, args)
-        except PARSER_ERROR as error:
+        except click.UsageError as error:
             raise with_context(error, ctx, typed) from None
-        if rest and not ctx.resilient_parsing:
+        if ctx.resilient_parsing:  # a shell asks what could follow
+            return rest
+        if rest:
             raise UsageError(too_many(rest, ctx, typed))
-        if any(_PREDICTIONS in one.opts and not one.multiple for one in self.params):
+        if any(_PREDICTIONS in one.opts and not one.multiple for one in self.params if isinstance(one, Option)):
             _check_one_file(typed)
         return rest
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the parts; what the parser's versions write of arguments differs, and is among the options here."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what it is for, with each example on lines of its own that can be copied.
 
         The short help has one example.
         """
-        paragraphs = cleandoc(self.help or "").split("\n\n")
+        paragraphs = (self.help or "").split("\n\n")
         if self.usual and not _shows_all(ctx):
             first = next((at for at, one in enumerate(paragraphs) if _EXAMPLE.fullmatch(" ".join(one.splitlines()))), 0)
             paragraphs = [paragraphs[0], *paragraphs[first : first + 1]] if first else paragraphs[:1]
@@ -160,63 +163,52 @@ class Listed(Struct, frozen=True, kw_only=True):
     name: str
     short_help: str
     panel: str
-    make: Callable[[], Any]
+    make: Callable[[], click.Command]
 
 
-class _Made(MutableMapping[str, Any]):
-    """The verbs by name, each made when it is asked for: their options cost more time than all else at the start."""
+class Verbs(click.Group):
+    """A group of verbs, in groups of their own.
 
-    def __init__(self, listed: Iterable[Listed]) -> None:
-        self.listed = {one.name: one for one in listed}
-        self._made: dict[str, Any] = {}
+    Each is made when it is asked for: the options of all cost more time than all else at the start.
+    """
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = self.listed[name].make()
-        return self._made[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._made[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.listed
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.listed)
-
-    def __len__(self) -> int:
-        return len(self.listed)
-
-
-class Verbs(SparingGroup):
-    """A group of verbs, in groups of their own."""
-
-    verbs: ClassVar[tuple[Listed, ...]] = ()
-    """The verbs in their order."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands: Any = _Made(self.verbs)
+    def __init__(self, name: str, *, verbs: Iterable[Listed], **settings: Any) -> None:
+        super().__init__(name, **settings)
+        self.verbs = {verb.name: verb for verb in verbs}
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the parser's signature
         """The verbs' names in their order."""
-        return list(self.commands)
+        return list(self.verbs)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the parser's signature
+        """The verb of a name; None if there is none."""
+        if cmd_name in self.verbs and cmd_name not in self.commands:
+            self.commands[cmd_name] = self.verbs[cmd_name].make()
+        return self.commands.get(cmd_name)
+
+    def every_verb(self) -> dict[str, Any]:
+        """All verbs by name."""
+        return {name: self.get_command(None, name) for name in self.verbs}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the parser's; without any word, the help is a message on an unusable command line."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that is meant. Raises UsageError, with the closest one, for an unknown name."""
-        if not ctx.resilient_parsing and args[0] not in self.commands and not args[0].startswith("-"):
-            raise UsageError(no_such_verb(args[0], list(self.commands), ctx))
+        if not ctx.resilient_parsing and args[0] not in self.verbs and not args[0].startswith("-"):
+            raise UsageError(no_such_verb(args[0], list(self.verbs), ctx))
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the verbs by groups, then the options."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for verb in self.verbs:
+        for verb in self.verbs.values():
             found.setdefault(verb.panel, []).append((verb.name, verb.short_help))
-        width = max((len(verb.name) for verb in self.verbs), default=0)
+        width = max((len(verb.name) for verb in self.verbs.values()), default=0)
         for panel, rows in found.items():
             with formatter.section(panel):
                 formatter.write_dl([(f"{name:<{width}}", help_text) for name, help_text in rows])
@@ -233,20 +225,9 @@ def command_lines(command: str, width: int) -> list[str]:
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
-def _panel(found: Any) -> str | None:
-    """The group in typer: a text, or a marker if none was given."""
-    panel = getattr(found, "rich_help_panel", None)
-    return panel if isinstance(panel, str) else None
-
-
 def _place(parameter: Any) -> tuple[int, int]:
     """Arguments first, as they stand; options by their groups."""
-    return (-1, 0) if parameter.param_type_name == "argument" else place_of(_panel(parameter) or OTHER, parameter.opts)
-
-
-def _grouped(parameter: Any, panel: str) -> None:
-    if _panel(parameter) is None:
-        parameter.rich_help_panel = panel
+    return place_of(parameter.panel, parameter.opts) if isinstance(parameter, Option) else (-1, 0)
 
 
 def _arguments(parameters: Iterable[Any]) -> list[str]:
@@ -267,17 +248,16 @@ def _current(record: tuple[str, str]) -> tuple[str, str]:
     return re.sub(rf", ({'|'.join(earlier_names())})(?=[ ,]|$)", "", names), told
 
 
-def _write_parameters(parameters: Iterable[Any], ctx: Any, formatter: Any, *, grouped: bool = True) -> None:
+def _write_parameters(parameters: Sequence[Any], ctx: Any, formatter: Any, *, grouped: bool = True) -> None:
     """Write arguments, then options, by their groups or as one list."""
-    shown = [(one, _current(record)) for one in parameters if (record := one.get_help_record(ctx)) is not None]
-    arguments = [(_name(one).strip("[]"), one.help or "") for one, _ in shown if one.param_type_name == "argument"]
+    arguments = [(_name(one).strip("[]"), one.help or "") for one in parameters if one.param_type_name == "argument"]
     if arguments:
         with formatter.section("Takes"):
             formatter.write_dl(arguments)
     panels: dict[str, list[tuple[str, str]]] = {}
-    for one, record in shown:
-        if one.param_type_name == "option":
-            panels.setdefault((grouped and _panel(one)) or OTHER, []).append(record)
+    for one in parameters:
+        if one.param_type_name == "option" and (record := one.get_help_record(ctx)) is not None:
+            panels.setdefault(getattr(one, "panel", OTHER) if grouped else OTHER, []).append(_current(record))
     for panel, rows in panels.items():
         with formatter.section("Options" if len(panels) == 1 else panel):
             formatter.write_dl(rows, col_max=28)

@@ -5,19 +5,20 @@ Each function is called by the parser with what is typed so far, when a shell as
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct
+import click
+from click.shell_completion import CompletionItem, ZshComplete, shell_complete
 
 from assay.errors import UsageError
 
-SHELLS: Final = ("bash", "zsh", "fish", "powershell", "pwsh")
+SHELLS: Final = ("bash", "zsh", "fish")
 _MOST_CASES = 5_000
 _SAFE: Final = re.compile(r"[\w@%+=:,./-]+")
 """What a shell takes as it stands. Names come from files too, and a shell puts what is offered on the command line:
@@ -29,7 +30,7 @@ _BASH = r"""_assay_completion() {
     IFS=$' \t\n' read -ra parts <<< "$line"
     word="${line##*[[:space:]]}"
     COMPREPLY=( $( env COMP_WORDS="$line" COMP_CWORD=$(( ${#parts[@]} - (${#word} > 0) )) \
-                   _ASSAY_COMPLETE=complete_bash "$1" 2>/dev/null ) )
+                   _ASSAY_COMPLETE=bash_complete "$1" 2>/dev/null | sed -n 's/^plain,//p' ) )
     # bash takes : and = for the ends of words: what stands before them is not to be written again.
     before="${word%"${word##*[:=]}"}"
     COMPREPLY=( "${COMPREPLY[@]#"$before"}" )
@@ -39,34 +40,42 @@ _BASH = r"""_assay_completion() {
 
 complete -o default -F _assay_completion assay"""
 """Ours, since URLs and pairs of a name and a value are completed whole, which bash's own splitting does not allow."""
+_FISH = r"""function _assay_completion
+    set -l offered (env COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) \
+                        _ASSAY_COMPLETE=fish_complete assay 2>/dev/null)
+    if string match -q 'file,*' -- $offered[1]
+        __fish_complete_path (commandline -t)
+    else
+        string replace -r '^plain,' '' -- $offered
+    end
+end
+
+complete --no-files --command assay --arguments '(_assay_completion)'"""
+"""Ours, since the parser's own takes a comma for the end of a name."""
 
 Names = Callable[[Any, str], list[str]]
 """From the parser's context and what is typed to the names that begin so."""
 
 
-class Offered(Struct, frozen=True, kw_only=True):
-    """One name for a shell to offer, with the attributes that the parser's drawing of them reads."""
-
-    value: str
-    type: str = "plain"
-    help: str | None = None
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+"""As the parser calls it."""
 
 
-def completer_of(verb: str | None, parameter: Any) -> Callable[[Any, str], list[Offered]] | None:
-    """What completes this option or argument; None leaves it to the shell, which offers files."""
-    if parameter.param_type_name == "argument":
-        found = _ARGUMENTS.get((verb or "", str(parameter.name)))
+def completer_of(verb: str, names: Sequence[str], *, is_argument: bool = False) -> Completer:
+    """What completes an option of these names, or an argument: its values, or files if none are known."""
+    if is_argument:
+        found = _ARGUMENTS.get((verb, names[0]))
     else:
-        own = (_OF_VERB.get((verb or "", name), _OPTIONS.get(name)) for name in parameter.opts)
-        found = next((one for one in own if one is not None), None) or _words_of(parameter.opts)
-    if found is None:
-        return None
+        own = (_OF_VERB.get((verb, name), _OPTIONS.get(name)) for name in names)
+        found = next((one for one in own if one is not None), None) or _words_of(names)
 
-    def complete(context: Any, typed: str) -> list[Offered]:
+    def complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+        offered: list[CompletionItem] = []
         # What a shell asks for must never end in a message: it would stand in the middle of a command line.
         with suppress(Exception):
-            return [Offered(value=one) for one in found(context, typed) if _SAFE.fullmatch(one)]
-        return []
+            if found is not None:
+                offered = [CompletionItem(one) for one in found(context, typed) if _SAFE.fullmatch(one)]
+        return offered or [CompletionItem(typed, type="file")]
 
     return complete
 
@@ -176,33 +185,42 @@ _ARGUMENTS: Final[dict[tuple[str, str], Names]] = {
 }
 
 
-def prepare_completion(environment: Mapping[str, str]) -> None:
-    """Let the parser answer a shell that asks. Call it before the command line is read."""
-    if _VARIABLE in environment:
-        import_module("typer.completion").completion_init()
+def answer_shell(command: click.Command, environment: Mapping[str, str]) -> bool:
+    """Print what a shell that asks can offer. False if none asks."""
+    if _VARIABLE not in environment:
+        return False
+    shell_complete(command, {}, "assay", _VARIABLE, environment[_VARIABLE])
+    return True
 
 
 def completion_script(shell: str) -> str:
     """What a shell runs to have completion."""
-    if shell == "bash":
-        return _BASH
-    script = import_module("typer.completion").get_completion_script
-    return str(script(prog_name="assay", complete_var=_VARIABLE, shell=shell))
+    own = {"bash": _BASH, "fish": _FISH}
+    return own.get(shell) or ZshComplete(click.Command("assay"), {}, "assay", _VARIABLE).source().strip()
 
 
 def install_completion(shell: str) -> Path:
     """Write the script into the shell's folder of completions, and return its path. Raises OSError."""
-    install = import_module("typer.completion").install
-    path = Path(install(shell=shell, prog_name="assay", complete_var=_VARIABLE)[1])
-    if shell == "bash":
-        path.write_text(f"{_BASH}\n", encoding="utf-8")
+    home = Path.home()
+    path, start, lines = {
+        "bash": (home / ".bash_completions" / "assay.sh", ".bashrc", "source '{path}'"),
+        "zsh": (home / ".zfunc" / "_assay", ".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
+        "fish": (home / ".config" / "fish" / "completions" / "assay.fish", None, ""),
+    }[shell]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{completion_script(shell)}\n", encoding="utf-8")
+    if start is not None:
+        line, file = lines.format(path=path), home / start
+        known = file.read_text(encoding="utf-8") if file.exists() else ""
+        if line not in known:
+            file.write_text(f"{known}\n{line}\n", encoding="utf-8")
     return path
 
 
 def shell_in_use(environment: Mapping[str, str]) -> str:
     """The shell that is in use. Raises UsageError if it is unknown."""
-    with suppress(Exception):  # told by the processes above this one, where that works
-        name = str(import_module("shellingham").detect_shell()[0])
+    with suppress(OSError):  # told by the process above this one, where that works
+        name = Path(f"/proc/{os.getppid()}/comm").read_text(encoding="utf-8").strip()
         if name in SHELLS:
             return name
     name = Path(environment.get("SHELL", "")).stem

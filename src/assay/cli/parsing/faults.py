@@ -7,22 +7,14 @@ its version.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-import typer
+import click
 
 from assay.cli.parsing.mistakes import extra_word_hint, option_hint, verb_hint, word_with_one_dash
+from assay.cli.parsing.parameters import UnfitValue
 
-PARSER_ERROR: Final[type[Any]] = typer.BadParameter.__mro__[2]
-"""What the parser raises for options that it cannot use; `typer` brings its own parser or uses click's."""
-_KINDS: Final = {"NoSuchOption": "option", "MissingParameter": "missing", "BadOptionUsage": "valueless"}
-
-
-class UnfitValue(typer.BadParameter):
-    """Raised for a value that an option cannot have. The message says what to write."""
-
-
-_LONG = 100_000
+_LONG: Final = 100_000
 """From here on a number is written with commas."""
 
 
@@ -70,41 +62,32 @@ def with_context(error: Any, context: Any, typed: Sequence[str]) -> Any:
 
 
 def _said(error: Any, context: Any) -> str:
-    kind = next((_KINDS[one.__name__] for one in type(error).__mro__ if one.__name__ in _KINDS), None)
-    if kind == "option" and context is not None:
-        return _unknown_option(error.option_name, context, getattr(error, "typed", ()))
-    if kind == "missing" and error.param is not None:
-        name = _name(error.param)
-        meaning = (getattr(error.param, "help", None) or "").split(". ")[0].rstrip(".")
-        return f"{name} must be given" + (f" ({meaning[:1].lower()}{meaning[1:]})" if meaning else "")
-    if kind == "valueless" and context is not None:
-        return _valueless(error, context)
     parameter = getattr(error, "param", None)
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        return _unknown_option(error.option_name, context, getattr(error, "typed", ()))
+    if isinstance(error, click.MissingParameter) and parameter is not None:
+        meaning = (getattr(parameter, "help", None) or "").split(". ")[0].rstrip(".")
+        return f"{_name(parameter)} must be given" + (f" ({meaning[:1].lower()}{meaning[1:]})" if meaning else "")
+    if isinstance(error, click.BadOptionUsage) and context is not None:
+        return _valueless(error, context)
     if parameter is None:
         return _sentence(str(error.message))
     given = getattr(error, "given", None)
-    expected = str(error.message) if isinstance(error, UnfitValue) else _expected(parameter)
-    if given is not None and expected is not None:
-        return f"{_name(parameter)} is {given!r}: write {expected}"
+    expected = error.message if isinstance(error, UnfitValue) else _expected(parameter.type)
+    if expected is not None:
+        return f"{_name(parameter)}{'' if given is None else f' is {given!r}'}: write {expected}"
     return f"{_name(parameter)}: {_sentence(str(error.message))}"
 
 
-def _expected(parameter: Any) -> str | None:
+def _expected(kind: Any) -> str | None:
     """The numbers that an option takes; None for one that takes something else."""
-    described = getattr(parameter, "type_descriptor", None)
-    kind: Any = getattr(described, "annotation", None)
-    kind = get_args(kind)[0] if get_args(kind) else kind
-    bounds = parameter
-    if described is None:  # typer over click, whose options have types of click's own
-        bounds = parameter.type
-        kind = {"integer": int, "float": float}.get(str(bounds.name).removesuffix(" range"))
-    if kind not in (int, float):
-        return None
-    noun = "a whole number" if kind is int else "a number"
-    least, most = getattr(bounds, "min", None), getattr(bounds, "max", None)
-    if least is not None and most is not None:
-        return f"{noun} from {least:g} to {most:g}" if most < _LONG else f"{noun} from {least:g} to {most:,.0f}"
-    return f"{noun} from {least:g} up" if least is not None else noun
+    noun = {"integer": "a whole number", "float": "a number"}.get(str(kind.name).removesuffix(" range"))
+    least, most = getattr(kind, "min", None), getattr(kind, "max", None)
+    if noun is None or least is None:
+        return noun
+    if most is None:
+        return f"{noun} from {least:g} up"
+    return f"{noun} from {least:g} to {most:{'g' if most < _LONG else ',.0f'}}"
 
 
 def _unknown_option(given: str, context: Any, typed: Sequence[str]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
+import click
 
 from assay.cli.messages import say
 from assay.cli.options.declared import JsonFile, Only, Password, Token
 from assay.cli.options.evidence import WitnessFlags
 from assay.cli.options.query_texts import read_queries
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import UsageError
 from assay.settings import Settings
 from assay.settings.values import one_url
@@ -41,15 +42,15 @@ _SETTINGS = Only(
 
 def check(
     sql_predicted: Annotated[
-        str, typer.Argument(metavar="SQL_PREDICTED", help="Predicted query, @FILE, or - for standard input.")
+        str, argument(metavar="SQL_PREDICTED", help="Predicted query, @FILE, or - for standard input.")
     ],
     sql_gold: Annotated[
-        list[str], typer.Argument(metavar="SQL_GOLD...", help="Gold query, or several; any match is correct.")
+        list[str], argument(metavar="SQL_GOLD...", help="Gold query, or several; any match is correct.")
     ],
     *,
     ordered: Annotated[
         bool | None,
-        typer.Option(
+        option(
             "--ordered/--unordered",
             help="Compare row order, or ignore it. [default: compared if the gold query has ORDER BY]",
         ),
@@ -108,4 +109,4 @@ def check(
     if examined.evidence.outcome == "unscored":
         say("the pair cannot be scored")
     if status := {"incorrect": INCORRECT, "unscored": UNSCORED}.get(examined.evidence.outcome):
-        raise typer.Exit(status)
+        raise click.exceptions.Exit(status)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.cli.options.declared import (
     Full,
     JsonFile,
     Quiet,
 )
+from assay.cli.parsing.parameters import argument, option
 from assay.settings import Settings
 
 _TIMEOUT_S = 1.0
@@ -20,9 +19,9 @@ _TIMEOUT_S = 1.0
 def demo(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="FOLDER", help="Folder to write to. [default: assay-demo]"),
+        argument(metavar="FOLDER", help="Folder to write to. [default: assay-demo]"),
     ] = None,
-    sdmx: Annotated[bool, typer.Option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
+    sdmx: Annotated[bool, option("--sdmx", help="Use the SDMX example. Needs the extra sdmx.")] = False,
     full: Full = False,
     json: JsonFile = None,
     quiet: Quiet = False,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import (
@@ -26,6 +25,7 @@ from assay.cli.options.declared import (
     once,
 )
 from assay.cli.options.gates import GateFlags
+from assay.cli.parsing.parameters import option
 from assay.cli.verbs.denodo_steps import DIFFICULTIES, WHOLE, check_step, merge_parts, metrics_of, targets_of, whole_of
 from assay.errors import UsageError
 from assay.model import Secret
@@ -102,24 +102,23 @@ _SETTINGS = Only(
 
 
 def denodo(  # one parameter an option
-    context: typer.Context,
     *,
     input: Annotated[
         Path | None,
-        typer.Option("--input", "-i", metavar="X.xlsx", help="Workbook with Question, Solution, difficulty."),
+        option("--input", "-i", metavar="X.xlsx", help="Workbook with Question, Solution, difficulty."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="R.xlsx", help=f"Workbook to write. [default: {WHOLE}]"),
+        option("--output", "-o", metavar="R.xlsx", help=f"Workbook to write. [default: {WHOLE}]"),
     ] = None,
     settings: Annotated[Settings, _SETTINGS],
     merge: Annotated[
         tuple[Path, Path] | None,
-        typer.Option("--merge", metavar="F1.xlsx VES.xlsx", help="Merge an F1 part and a VES part into --output."),
+        option("--merge", metavar="F1.xlsx VES.xlsx", help="Merge an F1 part and a VES part into --output."),
     ] = None,
     api_url: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--api-url",
             metavar="URL",
             help=f"URL of the AI SDK's /answerDataQuestion or /answerQuestion. [default: {_API_URL}]",
@@ -128,14 +127,14 @@ def denodo(  # one parameter an option
     password: Password = None,
     token: Token = None,
     api_username: Annotated[
-        str | None, typer.Option(metavar="NAME", help="User of the AI SDK, if different from --user.")
+        str | None, option(metavar="NAME", help="User of the AI SDK, if different from --user.")
     ] = None,
     api_password: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Password of the AI SDK.", show_default=False)
+        str | None, option(metavar="TEXT", help="Password of the AI SDK.", show_default=False)
     ] = None,
     catalog_url: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--catalog-url",
             "--data-catalog-url",
             metavar="URL",
@@ -144,7 +143,7 @@ def denodo(  # one parameter an option
     ] = None,
     execution_url: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--execution-url",
             "--data-catalog-execution-url",
             metavar="URL",
@@ -153,32 +152,30 @@ def denodo(  # one parameter an option
     ] = None,
     server_id: Annotated[
         list[int] | None,
-        typer.Option(
+        option(
             "--server-id", "--data-catalog-server-id", metavar="N", help="Server id. [config: DATA_CATALOG_SERVER_ID]"
         ),
     ] = None,
     data_catalog_verify_ssl: Annotated[
-        str | None, typer.Option(metavar="1|0", help="Verify certificates, as an option of Denodo's evaluator.")
+        str | None, option(metavar="1|0", help="Verify certificates, as an option of Denodo's evaluator.")
     ] = None,
     host: Annotated[
-        str | None, typer.Option(metavar="HOST", help="Host of Denodo's database port, without a Data Catalog.")
+        str | None, option(metavar="HOST", help="Host of Denodo's database port, without a Data Catalog.")
     ] = None,
-    port: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=65535, help="Database port. [default: 9996]")
-    ] = None,
-    database: Annotated[str | None, typer.Option(metavar="NAME", help="Database at that port.")] = None,
+    port: Annotated[int | None, option(metavar="N", least=1, most=65535, help="Database port. [default: 9996]")] = None,
+    database: Annotated[str | None, option(metavar="NAME", help="Database at that port.")] = None,
     db_config: Annotated[
         Path | None,
-        typer.Option("--db-config", "-d", metavar="FILE", help="JSON file: user, password, host, port, databaseName."),
+        option("--db-config", "-d", metavar="FILE", help="JSON file: user, password, host, port, databaseName."),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN", help="Folder of the run. [default: next to the workbook]"),
+        option("--run", metavar="RUN", help="Folder of the run. [default: next to the workbook]"),
     ] = None,
-    ves: Annotated[bool, typer.Option("--ves/--no-ves", help="Time the correct predictions.")] = True,
+    ves: Annotated[bool, option("--ves/--no-ves", help="Time the correct predictions.")] = True,
     as_denodo: Annotated[
         bool,
-        typer.Option("--as-denodo", help="Use the definitions of Denodo's own workbook."),
+        option("--as-denodo", help="Use the definitions of Denodo's own workbook."),
     ] = False,
     overwrite: Overwrite = False,
     rescore: Rescore = False,
@@ -189,12 +186,10 @@ def denodo(  # one parameter an option
     to: To = None,
     f1_output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Workbook of the F1 part to write."),
+        option(metavar="FILE", help="Workbook of the F1 part to write."),
     ] = None,
-    ves_output: Annotated[Path | None, typer.Option(metavar="FILE", help="Workbook of the VES part to write.")] = None,
-    output_original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Workbook of the answers to write.")
-    ] = None,
+    ves_output: Annotated[Path | None, option(metavar="FILE", help="Workbook of the VES part to write.")] = None,
+    output_original: Annotated[Path | None, option(metavar="FILE", help="Workbook of the answers to write.")] = None,
     gates: GateFlags,
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -216,7 +211,7 @@ def denodo(  # one parameter an option
     from assay.engines.denodo.port import read_database_port
 
     generated = settings.prediction_fields.prediction
-    check_step(context, generated=generated, merge=merge)
+    check_step(generated=generated, merge=merge)
     if merge is not None:
         merge_parts(merge, output, as_denodo=as_denodo)
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-import typer
+import click
 
 from assay.cli.options.declared import with_named
 from assay.cli.options.report_files import check_files
@@ -44,8 +44,9 @@ _MERGING = ("--merge", "--output", "--as-denodo", "--quiet")
 """The options of merging."""
 
 
-def check_step(context: typer.Context, *, generated: str | None, merge: object) -> None:
+def check_step(*, generated: str | None, merge: object) -> None:
     """Raise UsageError for options that the step does not use."""
+    context = click.get_current_context()
     given = [
         next((name for name in one.opts if name.startswith("--")), one.opts[0])
         for one in context.command.params

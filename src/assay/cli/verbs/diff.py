@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from assay.cli.options.declared import (
     Full,
     JsonFile,
@@ -16,6 +14,7 @@ from assay.cli.options.declared import (
 )
 from assay.cli.options.gates import CandidateGateFlags, concluding, exit_for, gathered
 from assay.cli.options.stored_runs import A_RUN, check_different
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import UsageError
 from assay.model import Gates
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def diff(  # one parameter an option
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
+        argument(
             metavar="RUN_A RUN_B",
             help="Finished runs: the baseline, then the candidate. Three or more are ranked.",
         ),
@@ -34,24 +33,24 @@ def diff(  # one parameter an option
     ] = None,
     *,
     metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Metric that ranks three or more runs. [default: match]")
+        str | None, option(metavar="NAME", help="Metric that ranks three or more runs. [default: match]")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML file with every case of both runs.")
+        Path | None, option(metavar="FILE", help="Write an HTML file with every case of both runs.")
     ] = None,
     md: Markdown = None,
     json: JsonFile = None,
     reviews: ReviewsFile = None,
     max_cases: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Maximum number of cases per kind. [default: 5; 20 in Markdown]"),
+        option(metavar="N", least=0, help="Maximum number of cases per kind. [default: 5; 20 in Markdown]"),
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
-    power: Annotated[float, typer.Option(metavar="SHARE", help="Power: probability of detecting a difference.")] = 0.80,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    confidence: Annotated[float, option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
+    power: Annotated[float, option(metavar="SHARE", help="Power: probability of detecting a difference.")] = 0.80,
+    resamples: Annotated[int, option(metavar="N", least=1, help="Random draws per estimate.")] = 2000,
+    seed: Annotated[int, option(metavar="N", help="Seed of the random draws.")] = 0,
     alpha: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Significance level of differences and gates. [default: 0.05]")
+        float | None, option(metavar="LEVEL", help="Significance level of differences and gates. [default: 0.05]")
     ] = None,
     flags: CandidateGateFlags,
     full: Full = False,

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
-import typer
-
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError, did_you_mean
 
 _FOLDERS = {
@@ -23,8 +22,8 @@ _ALIASES = dict.fromkeys(
     ("python", "pandas", "notebook", "notebooks", "jupyter", "dataframe", "api"), "reference/python"
 )
 """Topics that are not the name of a page."""
-_WIDEST, _PIPED = 110, 80
-"""The widest lines of prose on a terminal, and those in a pipe or a file."""
+_WIDEST = 110
+"""The widest lines of prose on a terminal."""
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 _LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:)([^)\s#]+\.md)?(?:#[^)\s]*)?\)")
 _STYLE = """body { font: 16px/1.55 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
@@ -38,9 +37,9 @@ img { max-width: 100%; } :root { color-scheme: light dark; }"""
 def docs(
     topic: Annotated[
         str,
-        typer.Argument(metavar="[TOPIC]", help="Page, e.g. causes or reference/metrics.", show_default=False),
+        argument("[TOPIC]", "Page, e.g. causes or reference/metrics."),
     ] = "",
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    browser: Annotated[bool, option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Show the documentation of this version. Without a topic: list the topics.
 
@@ -73,22 +72,19 @@ def docs(
 
 
 def _print_page(page: Path, content: str, root: Path) -> None:
-    """Print a page for the width of the terminal, or for 80 columns elsewhere; code is printed as it is."""
+    """Show a page on a terminal, or print its Markdown elsewhere."""
     from rich.console import Console
-    from rich.text import Text
-
-    from assay.cli.verbs.docs_text import page_lines, styled
 
     console = Console(highlight=False)
     text, topics = _without_links(_COMMENT.sub("", content), page, root)
     if topics:
         text += "\nSee also: " + ", ".join(f"`assay docs {topic}`" for topic in topics) + "\n"
-    width = min(console.width, _WIDEST) if console.is_terminal else _PIPED
-    for line in page_lines(text, width=width, drawn=console.is_terminal):
-        if console.is_terminal:
-            console.print(Text.assemble(*styled(line)), soft_wrap=True)
-        else:
-            print(line)
+    if not console.is_terminal:
+        print(text, end="")
+        return
+    from assay.reports.console.markdown import TerminalMarkdown
+
+    console.print(TerminalMarkdown(text), width=min(console.width, _WIDEST), crop=False)
 
 
 def _without_links(text: str, page: Path, root: Path) -> tuple[str, list[str]]:

@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from assay.cli.messages import tell
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Markdown, Only, Quiet, file_options
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import UsageError
 from assay.settings import Settings
 
@@ -22,54 +21,48 @@ if TYPE_CHECKING:
 def estimate(  # one parameter an option
     answers: Annotated[
         Path,
-        typer.Argument(metavar="ANSWERS", help="File with questions and predicted queries, or the folder of a run."),
+        argument(metavar="ANSWERS", help="File with questions and predicted queries, or the folder of a run."),
         A_RUN,
     ],
     *,
     reviews: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="People's reviews. Default: reviews.jsonl in the folder of ANSWERS."),
+        option(metavar="FILE", help="People's reviews. Default: reviews.jsonl in the folder of ANSWERS."),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="LLM to ask whether each query answers its question, e.g. gpt-4.1."),
+        option(metavar="MODEL", help="LLM to ask whether each query answers its question, e.g. gpt-4.1."),
     ] = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(metavar="ANSWERS2", help="Other answers, whose agreement is a signal. Can be repeated."),
+        option(metavar="ANSWERS2", help="Other answers, whose agreement is a signal. Can be repeated."),
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="OTHER", help="Estimate the accuracy of OTHER minus that of ANSWERS."),
+        option(metavar="OTHER", help="Estimate the accuracy of OTHER minus that of ANSWERS."),
         A_RUN,
     ] = None,
-    more: Annotated[
-        int | None, typer.Option("--next", metavar="N", min=1, help="Draw the next N cases to label.")
-    ] = None,
-    queue: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for --next. Default: RUN/queue.jsonl.")
-    ] = None,
+    more: Annotated[int | None, option("--next", metavar="N", least=1, help="Draw the next N cases to label.")] = None,
+    queue: Annotated[Path | None, option(metavar="FILE", help="File for --next. Default: RUN/queue.jsonl.")] = None,
     target: Annotated[
-        str, typer.Option(metavar="WHAT", help="Target: 'frame' (these answers) or 'future' questions.")
+        str, option(metavar="WHAT", help="Target: 'frame' (these answers) or 'future' questions.")
     ] = "frame",
     declare_random: Annotated[
-        bool, typer.Option("--declare-random", help="Treat labels without a draw as a random sample.")
+        bool, option("--declare-random", help="Treat labels without a draw as a random sample.")
     ] = False,
     unlabelled: Annotated[
         str,
-        typer.Option(metavar="HOW", help="Stratum without labels: 'refuse', 'bounds' or 'merge'."),
+        option(metavar="HOW", help="Stratum without labels: 'refuse', 'bounds' or 'merge'."),
     ] = "refuse",
     settle: Annotated[
-        str, typer.Option(metavar="HOW", help="Decision if reviewers disagree: 'latest', 'majority' or a name.")
+        str, option(metavar="HOW", help="Decision if reviewers disagree: 'latest', 'majority' or a name.")
     ] = "latest",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of --next.")] = 0,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
+    seed: Annotated[int, option(metavar="N", least=0, help="Seed of --next.")] = 0,
+    confidence: Annotated[float, option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="RUN", help="Store the answers as a run for assay review.")
+        Path | None, option("--output", "-o", metavar="RUN", help="Store the answers as a run for assay review.")
     ] = None,
-    token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="API key of the judge. Prefer OPENAI_API_KEY.")
-    ] = None,
+    token: Annotated[str | None, option(metavar="TEXT", help="API key of the judge. Prefer OPENAI_API_KEY.")] = None,
     settings: Annotated[
         Settings,
         Only(

@@ -9,10 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from assay.cli.options.declared import Full, JsonFile
 from assay.cli.options.stored_runs import A_RUN, is_run
+from assay.cli.parsing.parameters import argument
 from assay.errors import InputError, UsageError
 from assay.model import Case, Evidence
 from assay.reports.text.plain import one_line
@@ -22,8 +23,8 @@ _VERDICTS = 3
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run."), A_RUN],
-    case: Annotated[str, typer.Argument(metavar="CASE", help="Id of the case; or a cause, to list its cases.")],
+    run: Annotated[Path, argument(metavar="RUN", help="Folder of a run."), A_RUN],
+    case: Annotated[str, argument(metavar="CASE", help="Id of the case; or a cause, to list its cases.")],
     *,
     full: Full = False,
     json: JsonFile = None,
@@ -55,7 +56,7 @@ def explain(
     record = load_run(run).record
     found = [item for item in record.evidence if item.case.id == case]
     if not found and json is None and (listed := _of_cause(case, record.evidence)):
-        typer.echo(visible("\n".join(listed)))
+        click.echo(visible("\n".join(listed)))
         return
     if not found:
         near = _near(case, [item.case.id for item in record.evidence])
@@ -73,7 +74,7 @@ def explain(
     if not full:
         print_explanation(parts, verdicts=[verdict_line(item) for item in found[:_VERDICTS]])
     elif not print_drawn(parts):
-        typer.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe
+        click.echo(visible(plain_text(parts)))  # text from outside could steer a terminal, also behind a pipe
 
 
 def _near(case: str, known: Sequence[str]) -> list[str]:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
-import typer
+import click
 from msgspec import Struct
 
 from assay.cli.messages import tell
 from assay.cli.options.declared import CONCURRENCY, JsonFile, Only, Quiet
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, Interrupted, UsageError
 from assay.settings import Settings
 
@@ -27,49 +28,45 @@ CACHE_NAME = "judge-answers.sqlite"
 
 
 def judge(  # one parameter an option
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a finished run."), A_RUN] = None,
+    run: Annotated[Path | None, argument(metavar="[RUN]", help="Folder of a finished run."), A_RUN] = None,
     *,
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Model, e.g. gpt-4.1, or chat:http://host/v1 with --param model=…."),
+        option(metavar="MODEL", help="Model, e.g. gpt-4.1, or chat:http://host/v1 with --param model=…."),
     ] = None,
-    sql: Annotated[str | None, typer.Option(metavar="QUERY", help="Query to judge instead of a run.")] = None,
-    gold: Annotated[
-        list[str] | None, typer.Option(metavar="QUERY", help="Query to compare with. Can be repeated.")
-    ] = None,
-    question: Annotated[str | None, typer.Option(metavar="TEXT", help="Question that --sql answers.")] = None,
+    sql: Annotated[str | None, option(metavar="QUERY", help="Query to judge instead of a run.")] = None,
+    gold: Annotated[list[str] | None, option(metavar="QUERY", help="Query to compare with. Can be repeated.")] = None,
+    question: Annotated[str | None, option(metavar="TEXT", help="Question that --sql answers.")] = None,
     schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File with tables and columns; {db_id} is the database.")
+        str | None, option(metavar="FILE", help="File with tables and columns; {db_id} is the database.")
     ] = None,
-    dialect: Annotated[str | None, typer.Option(metavar="NAME", help="Dialect of the queries, e.g. postgres.")] = None,
-    only: Annotated[
-        str, typer.Option(metavar="WHICH", help="Cases to judge: 'all', 'correct' or 'incorrect'.")
-    ] = "all",
+    dialect: Annotated[str | None, option(metavar="NAME", help="Dialect of the queries, e.g. postgres.")] = None,
+    only: Annotated[str, option(metavar="WHICH", help="Cases to judge: 'all', 'correct' or 'incorrect'.")] = "all",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the opinions as JSON Lines.")
+        Path | None, option("--output", "-o", metavar="FILE", help="Write the opinions as JSON Lines.")
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure the judge against execution, or against --labels.")
+        bool, option("--calibrate", help="Measure the judge against execution, or against --labels.")
     ] = False,
     labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="People's labels for --calibrate: case id, and yes or no.")
+        Path | None, option(metavar="FILE", help="People's labels for --calibrate: case id, and yes or no.")
     ] = None,
-    samples: Annotated[int, typer.Option(metavar="N", min=1, help="Answers per order of the queries.")] = 1,
+    samples: Annotated[int, option(metavar="N", least=1, help="Answers per order of the queries.")] = 1,
     one_order: Annotated[
-        bool, typer.Option("--one-order", help="Ask in one order only: half the price, no position bias detected.")
+        bool, option("--one-order", help="Ask in one order only: half the price, no position bias detected.")
     ] = False,
-    temperature: Annotated[float, typer.Option(metavar="T", min=0, help="Temperature of the model.")] = 0.0,
-    prompt: Annotated[Path | None, typer.Option(metavar="FILE", help="Prompt template; see --show-prompt.")] = None,
-    keep_comments: Annotated[bool, typer.Option("--keep-comments", help="Keep comments in the queries.")] = False,
-    show_prompt: Annotated[bool, typer.Option("--show-prompt", help="Print the first request and exit.")] = False,
+    temperature: Annotated[float, option(metavar="T", least=0, help="Temperature of the model.")] = 0.0,
+    prompt: Annotated[Path | None, option(metavar="FILE", help="Prompt template; see --show-prompt.")] = None,
+    keep_comments: Annotated[bool, option("--keep-comments", help="Keep comments in the queries.")] = False,
+    show_prompt: Annotated[bool, option("--show-prompt", help="Print the first request and exit.")] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"File of stored answers. Default: {CACHE_NAME} in the run folder."),
+        option(metavar="FILE", help=f"File of stored answers. Default: {CACHE_NAME} in the run folder."),
     ] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not store or reuse answers.")] = False,
-    retry_refusals: Annotated[bool, typer.Option("--retry-refusals", help="Ask again what the judge refused.")] = False,
+    no_cache: Annotated[bool, option("--no-cache", help="Do not store or reuse answers.")] = False,
+    retry_refusals: Annotated[bool, option("--retry-refusals", help="Ask again what the judge refused.")] = False,
     token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="API key. Prefer OPENAI_API_KEY.", show_default=False)
+        str | None, option(metavar="TEXT", help="API key. Prefer OPENAI_API_KEY.", show_default=False)
     ] = None,
     settings: Annotated[
         Settings,
@@ -114,7 +111,7 @@ def judge(  # one parameter an option
     if show_prompt:
         text = _shown(wording, task)
         # Text from outside could steer a terminal; a file or a pipe gets it unchanged.
-        typer.echo(visible(text) if sys.stdout.isatty() else text)
+        click.echo(visible(text) if sys.stdout.isatty() else text)
         return
     if task is None:
         raise UsageError("give a RUN, or --sql and --gold: see  assay judge --help")

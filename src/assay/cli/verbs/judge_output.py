@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import msgspec
-import typer
 from msgspec import to_builtins
 from msgspec.structs import replace
 
@@ -146,7 +146,7 @@ def exit_if_unjudged(judged: Sequence[JudgedCase]) -> None:
         sys.stdout.flush()
         advice = "run the same command again to resume" if open_ else "see the reasons"
         say(f"unfinished: {what} ({one_line(reason, limit=_REASON_LENGTH)}): {advice}")
-        raise typer.Exit(UNFINISHED)
+        raise click.exceptions.Exit(UNFINISHED)
 
 
 def _equivalent(judged: Sequence[JudgedCase]) -> Rate:
@@ -161,21 +161,21 @@ def _equivalent(judged: Sequence[JudgedCase]) -> Rate:
 
 def _show_pair(case: JudgedCase) -> None:
     word = {True: "equivalent", False: "not equivalent", None: "unscored"}[case.equivalent]
-    typer.echo(f"{word}: {one_line(case.reason, limit=1000)}")
+    click.echo(f"{word}: {one_line(case.reason, limit=1000)}")
 
 
 def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
-    typer.echo(f"judged by {one_line(numbers['judge'])}")
+    click.echo(f"judged by {one_line(numbers['judge'])}")
     if not single:
         if numbers["refused"]:
             _line("abstained", f"{numbers['refused']} of {numbers['cases']}")
         _line("equivalent", _rate(numbers["equivalent"]))
         _line("unscored", f"{numbers['equivalent']['unscored']} of {numbers['cases']}")
         for entry in numbers["unscored_reasons"][:_REASONS_SHOWN]:
-            typer.echo(f"  {entry['cases']:>4} x {one_line(entry['reason'], limit=_REASON_LENGTH)}")
+            click.echo(f"  {entry['cases']:>4} x {one_line(entry['reason'], limit=_REASON_LENGTH)}")
         more = len(numbers["unscored_reasons"]) - _REASONS_SHOWN
         if more > 0:
-            typer.echo(f"       and {more} more reasons, see -o FILE")
+            click.echo(f"       and {more} more reasons, see -o FILE")
         if numbers["without_query"]:
             _line("no predicted query", f"{numbers['without_query']}, not equivalent without asking")
     if numbers["agreement"] is not None:
@@ -196,10 +196,10 @@ def _show_numbers(numbers: Mapping[str, Any], *, single: bool) -> None:
 def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     truth = "the verdicts of execution" if measured.truth == "execution" else "labels"
     calibration, table = measured.calibration, measured.calibration.table
-    typer.echo(f"\nthe judge and {truth}, equivalent being the positive answer")
-    typer.echo("                          equivalent   not equivalent   (in truth)")
-    typer.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
-    typer.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
+    click.echo(f"\nthe judge and {truth}, equivalent being the positive answer")
+    click.echo("                          equivalent   not equivalent   (in truth)")
+    click.echo(f"  judged equivalent       {table.true_positives:>10}   {table.false_positives:>14}")
+    click.echo(f"  judged not equivalent   {table.false_negatives:>10}   {table.true_negatives:>14}")
     for name in ("precision", "recall", "specificity", "accuracy"):
         _line(name, _rate(to_builtins(getattr(calibration, name))))
     kappa = calibration.kappa
@@ -216,7 +216,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
     ]
     _line("left out", ", ".join(f"{count} {why}" for count, why in left_out if count) or "no case")
     if blank:
-        typer.echo("  1 row of the labels is blank" if blank == 1 else f"  {blank} rows of the labels are blank")
+        click.echo("  1 row of the labels is blank" if blank == 1 else f"  {blank} rows of the labels are blank")
     if measured.disagreements:
         shown = ", ".join(one_line(one) for one in measured.disagreements[:_IDS_SHOWN])
         more = len(measured.disagreements) - _IDS_SHOWN
@@ -224,7 +224,7 @@ def _show_calibration(measured: MeasuredJudge, *, blank: int) -> None:
 
 
 def _line(name: str, value: str) -> None:
-    typer.echo(f"{name:<20}{value}")
+    click.echo(f"{name:<20}{value}")
 
 
 def _rate(rate: Mapping[str, Any]) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.cli.messages import tell
 from assay.cli.options.declared import Full, JsonFile, Markdown, ReviewsFile
 from assay.cli.options.stored_runs import A_RUN, check_different
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError
 from assay.model import HistoryPoint, Leaderboard
 from assay.reports.text.plain import visible
@@ -21,37 +20,33 @@ _NAMED = 3
 
 def leaderboard(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Finished runs, or a folder that contains them."), A_RUN
+        list[Path], argument(metavar="RUN...", help="Finished runs, or a folder that contains them."), A_RUN
     ],
     *,
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Metric that ranks the runs. [default: match]")
-    ] = None,
+    metric: Annotated[str | None, option(metavar="NAME", help="Metric that ranks the runs. [default: match]")] = None,
     cases: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Question set of the runs to take from a folder, e.g. dev.jsonl.")
+        str | None, option(metavar="NAME", help="Question set of the runs to take from a folder, e.g. dev.jsonl.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an HTML file with every case of every run.")
+        Path | None, option(metavar="FILE", help="Write an HTML file with every case of every run.")
     ] = None,
     md: Markdown = None,
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every rate as a line of CSV; - prints it.")
-    ] = None,
+    csv: Annotated[Path | None, option(metavar="FILE", help="Write every rate as a line of CSV; - prints it.")] = None,
     latex: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a table for LaTeX (booktabs); - prints it.")
+        Path | None, option(metavar="FILE", help="Write a table for LaTeX (booktabs); - prints it.")
     ] = None,
     xlsx: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write an Excel workbook with ranking, rates and cases.")
+        Path | None, option(metavar="FILE", help="Write an Excel workbook with ranking, rates and cases.")
     ] = None,
     json: JsonFile = None,
     reviews: ReviewsFile = None,
-    confidence: Annotated[float, typer.Option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
-    alpha: Annotated[float, typer.Option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Random draws per estimate.")] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")] = 0,
+    confidence: Annotated[float, option(metavar="SHARE", help="Confidence of the intervals.")] = 0.95,
+    alpha: Annotated[float, option(metavar="LEVEL", help="Significance level over all pairs.")] = 0.05,
+    resamples: Annotated[int, option(metavar="N", least=1, help="Random draws per estimate.")] = 2000,
+    seed: Annotated[int, option(metavar="N", help="Seed of the random draws.")] = 0,
     by: Annotated[
         str,
-        typer.Option(metavar="UNIT", help="Unit that tests resample: database, or case for a fixed benchmark."),
+        option(metavar="UNIT", help="Unit that tests resample: database, or case for a fixed benchmark."),
     ] = "database",
     full: Full = False,
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
-import typer
+import click
 from msgspec.structs import replace
 
 from assay.cli.messages import tell
@@ -15,6 +15,7 @@ from assay.cli.options.declared import JsonFile, Only, Quiet, file_options
 from assay.cli.options.settings_file import with_file
 from assay.cli.options.stored_runs import A_RUN
 from assay.cli.options.two_files import roles_checked
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import UsageError
 from assay.model.lint import Severity
 from assay.settings import LintFileSettings, Settings
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 def lint(  # one parameter an option
     cases: Annotated[
         Path | None,
-        typer.Argument(metavar="CASES", help="Question set, or YAML file with the settings of a run."),
+        argument(metavar="CASES", help="Question set, or YAML file with the settings of a run."),
     ] = None,
     *,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--runs",
             "--with",
             metavar="RUN",
@@ -41,17 +42,17 @@ def lint(  # one parameter an option
         A_RUN,
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
+        list[str] | None, option(metavar="RULES", help="Rules to apply, separated by commas. Default: all.")
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULES", help="Rules to leave out, separated by commas.")
+        list[str] | None, option(metavar="RULES", help="Rules to leave out, separated by commas.")
     ] = None,
     fail_on: Annotated[
         str | None,
-        typer.Option(metavar="SEVERITY", help="Severity at which the exit status is 1: error, warning or note."),
+        option(metavar="SEVERITY", help="Severity at which the exit status is 1: error, warning or note."),
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Dialect of the queries without a database. [default: sqlite]")
+        str | None, option(metavar="NAME", help="Dialect of the queries without a database. [default: sqlite]")
     ] = None,
     settings: Annotated[
         Settings,
@@ -63,14 +64,12 @@ def lint(  # one parameter an option
             },
         ),
     ],
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML file.")] = None,
+    html: Annotated[Path | None, option(metavar="FILE", help="Write a self-contained HTML file.")] = None,
     sarif: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
+        Path | None, option(metavar="FILE", help="Write SARIF 2.1.0 for code review; - prints it.")
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print every finding, not only a summary of one screen.")
-    ] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="List the rules and exit.")] = False,
+    full: Annotated[bool, option("--full", help="Print every finding, not only a summary of one screen.")] = False,
+    rules: Annotated[bool, option("--rules", help="List the rules and exit.")] = False,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -128,7 +127,7 @@ def _keep_gate(report: LintReport, severity: Severity) -> None:
         raise UsageError(f"--fail-on {severity} is not decided, since {failed} cannot be read: {why}")
     if report.reaches(severity):
         tell(f"a finding of the severity {severity} or above: --fail-on {severity} is missed")
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _severity(name: str | None) -> Severity | None:
@@ -168,7 +167,7 @@ def _deliver(report: LintReport, targets: Mapping[str, Path | None], *, full: bo
     written = deliver(targets.items(), lambda name: draw[name](report))
     if STANDARD_OUTPUT not in targets.values():
         if full:
-            typer.echo(lint_text(report), nl=False)
+            click.echo(lint_text(report), nl=False)
         else:
             print_lint(report, typed=typed)
     say_written(written, on_stderr=True)
@@ -182,4 +181,4 @@ def _print_rules() -> None:
         (rule.about.name, f"{rule.about.severity:<8} {rule.about.needs:<9} {rule.about.finds}") for rule in catalogue()
     ]
     for line in aligned(rows):
-        typer.echo(line)
+        click.echo(line)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from msgspec.structs import replace
 
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags
 from assay.cli.options.gates import GateFlags
+from assay.cli.parsing.parameters import argument, option
 from assay.settings import Settings
 
 
 def llmsql(  # one parameter an option
     outputs: Annotated[
         Path | None,
-        typer.Argument(metavar="OUTPUTS", help="JSON Lines with question_id and completion or predicted_sql."),
+        argument(metavar="OUTPUTS", help="JSON Lines with question_id and completion or predicted_sql."),
     ] = None,
     *,
     outputs_option: Annotated[
         Path | None,
-        typer.Option("--outputs", metavar="OUTPUTS", help="Outputs, as an option of the package's command."),
+        option("--outputs", metavar="OUTPUTS", help="Outputs, as an option of the package's command."),
     ] = None,
-    version: Annotated[str, typer.Option(metavar="VERSION", help="Version of the benchmark: 2.0 or 1.0.")] = "2.0",
+    version: Annotated[str, option(metavar="VERSION", help="Version of the benchmark: 2.0 or 1.0.")] = "2.0",
     workdir: Annotated[
         Path,
-        typer.Option(
+        option(
             "--workdir",
             "--workdir-path",
             metavar="DIR",
@@ -35,7 +35,7 @@ def llmsql(  # one parameter an option
     ] = Path("llmsql_workdir"),
     questions: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--questions",
             "--questions-path",
             metavar="FILE",
@@ -44,9 +44,7 @@ def llmsql(  # one parameter an option
     ] = None,
     db: Annotated[
         Path | None,
-        typer.Option(
-            "--db", "--db-path", metavar="FILE", help="Database of the benchmark. [default: DIR/sqlite_tables.db]"
-        ),
+        option("--db", "--db-path", metavar="FILE", help="Database of the benchmark. [default: DIR/sqlite_tables.db]"),
     ] = None,
     settings: Annotated[
         Settings,
@@ -57,12 +55,10 @@ def llmsql(  # one parameter an option
     ],
     overwrite: Overwrite = False,
     save_report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
+        Path | None, option(metavar="FILE", help="Write the package's report: every mismatch as JSON.")
     ] = None,
-    show_mismatches: Annotated[
-        bool, typer.Option("--show-mismatches/--no-show-mismatches", help="Print mismatches.")
-    ] = True,
-    max_mismatches: Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of mismatches to print.")] = 5,
+    show_mismatches: Annotated[bool, option("--show-mismatches/--no-show-mismatches", help="Print mismatches.")] = True,
+    max_mismatches: Annotated[int, option(metavar="N", least=0, help="Maximum number of mismatches to print.")] = 5,
     reports: ReportFlags,
     gates: GateFlags,
     quiet: Quiet = False,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from assay.cli.messages import tell
 from assay.cli.options.declared import JsonFile, duration_option
 from assay.cli.options.query_texts import read_queries
 from assay.cli.options.stored_runs import is_run
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError
 
 _UNUSABLE = ("unreadable", "no_schema", "fails")
@@ -18,34 +19,34 @@ _UNUSABLE = ("unreadable", "no_schema", "fails")
 
 
 def refute(
-    sql_a: Annotated[str, typer.Argument(metavar="SQL_A", help="Reference query, @FILE, or - for standard input.")],
-    sql_b: Annotated[str, typer.Argument(metavar="SQL_B", help="Other query, @FILE, or -.")],
+    sql_a: Annotated[str, argument(metavar="SQL_A", help="Reference query, @FILE, or - for standard input.")],
+    sql_b: Annotated[str, argument(metavar="SQL_B", help="Other query, @FILE, or -.")],
     *,
     db: Annotated[
-        str | None, typer.Option(metavar="URL", help="Database whose schema and data decide what is plausible.")
+        str | None, option(metavar="URL", help="Database whose schema and data decide what is plausible.")
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CREATE TABLE statements instead of a database.")
+        Path | None, option(metavar="FILE", help="CREATE TABLE statements instead of a database.")
     ] = None,
     dialect: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Dialect for --schema: sqlite or duckdb. [default: the one that runs them]"),
+        option(metavar="NAME", help="Dialect for --schema: sqlite or duckdb. [default: the one that runs them]"),
     ] = None,
     seconds: Annotated[float, duration_option("--seconds", "CPU time for the search.")] = 1.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
+    seed: Annotated[int, option(metavar="N", help="Seed of the databases.")] = 0,
     rows: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=4, help="Rows per table for the check with z3."),
+        option(metavar="N", least=0, most=4, help="Rows per table for the check with z3."),
     ] = 2,
     scratch: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="PostgreSQL server on which Assay may create schemas."),
+        option(metavar="URL", help="PostgreSQL server on which Assay may create schemas."),
     ] = None,
     test: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a pytest that fails while the queries differ; - prints it."),
+        option(metavar="FILE", help="Write a pytest that fails while the queries differ; - prints it."),
     ] = None,
-    sql: Annotated[bool, typer.Option("--sql", help="Print only the SQL of the counterexample.")] = False,
+    sql: Annotated[bool, option("--sql", help="Print only the SQL of the counterexample.")] = False,
     json: JsonFile = None,
 ) -> None:
     """Find a small database on which two queries differ, or prove that they are equivalent.
@@ -90,11 +91,11 @@ def refute(
         if outcome.witness is None or not outcome.differs:
             tell(f"no test is written: {outcome.reason}")
         elif test == Path("-"):
-            typer.echo(witness_test(outcome, first, second), nl=False)
+            click.echo(witness_test(outcome, first, second), nl=False)
             return
         else:
             test.write_text(witness_test(outcome, first, second), encoding="utf-8")
-            typer.echo(f"wrote {test}", err=True)
+            click.echo(f"wrote {test}", err=True)
     if json is not None:
         write_json(json, refutation_json(outcome, first, second))
     if json == STANDARD_OUTPUT:
@@ -103,6 +104,6 @@ def refute(
         if outcome.witness is None:
             tell(f"no counterexample was found: {outcome.reason}")
         else:
-            typer.echo(witness_sql(outcome.witness), nl=False)
+            click.echo(witness_sql(outcome.witness), nl=False)
     else:
-        typer.echo(refutation_text(outcome), nl=False)
+        click.echo(refutation_text(outcome), nl=False)

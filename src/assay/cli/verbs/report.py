@@ -6,23 +6,22 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.cli.messages import tell
 from assay.cli.options.declared import Penalty, ReportFlags, ReviewsFile
 from assay.cli.options.gates import GateFlags, concluding, exit_for, print_gates
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
+    run: Annotated[Path, argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
     *,
     reports: ReportFlags,
     gates: GateFlags,
     penalty: Penalty = None,
     reviews: ReviewsFile = None,
     history: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of earlier runs, for a trend in --html.")
+        Path | None, option(metavar="FOLDER", help="Folder of earlier runs, for a trend in --html.")
     ] = None,
 ) -> None:
     """Write reports of a stored run, on the terminal or as files ('-': standard output).

@@ -9,12 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 from msgspec import Struct
 
 from assay.cli.messages import say, tell
 from assay.cli.options.declared import JsonFile, Only, duration_option
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError
 from assay.model.cases.leniency import STRICT, Leniency
 from assay.model.verdicts.review import ReviewDecision
@@ -35,45 +36,33 @@ _BROWSER, _ONE, _FILE = "In the browser", "One decision, without a browser", "Th
 class DecisionFlags(Struct, frozen=True, kw_only=True):
     """A decision about one case, each a flag."""
 
-    confirm: Annotated[
-        bool, typer.Option("--confirm", help="Record that the verdict is right.", rich_help_panel=_ONE)
-    ] = False
-    accept: Annotated[
-        bool, typer.Option("--accept", help="Record that the prediction is right, too.", rich_help_panel=_ONE)
-    ] = False
-    reject: Annotated[
-        bool, typer.Option("--reject", help="Record that the prediction is wrong.", rich_help_panel=_ONE)
-    ] = False
-    gold_wrong: Annotated[
-        bool, typer.Option("--gold-wrong", help="Record that the gold query is wrong.", rich_help_panel=_ONE)
-    ] = False
+    confirm: Annotated[bool, option("--confirm", help="Record that the verdict is right.", panel=_ONE)] = False
+    accept: Annotated[bool, option("--accept", help="Record that the prediction is right, too.", panel=_ONE)] = False
+    reject: Annotated[bool, option("--reject", help="Record that the prediction is wrong.", panel=_ONE)] = False
+    gold_wrong: Annotated[bool, option("--gold-wrong", help="Record that the gold query is wrong.", panel=_ONE)] = False
     gold: Annotated[
         str | None,
-        typer.Option(metavar="SQL", help="Corrected gold query, with --gold-wrong.", rich_help_panel=_ONE),
+        option(metavar="SQL", help="Corrected gold query, with --gold-wrong.", panel=_ONE),
     ] = None
     ambiguous: Annotated[
-        bool, typer.Option("--ambiguous", help="Record that the question has several readings.", rich_help_panel=_ONE)
+        bool, option("--ambiguous", help="Record that the question has several readings.", panel=_ONE)
     ] = False
     allow: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="NAMES",
             help="Leniency with --ambiguous: extra_columns, duplicates, case, shape (e.g. pivoted).",
-            rich_help_panel=_ONE,
+            panel=_ONE,
         ),
     ] = None
     unanswerable: Annotated[
-        bool, typer.Option("--unanswerable", help="Record that the question has no answer.", rich_help_panel=_ONE)
+        bool, option("--unanswerable", help="Record that the question has no answer.", panel=_ONE)
     ] = False
-    unsure: Annotated[bool, typer.Option("--unsure", help="Record that you are not sure.", rich_help_panel=_ONE)] = (
-        False
-    )
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Take back your latest decision about the case.", rich_help_panel=_ONE)
-    ] = False
+    unsure: Annotated[bool, option("--unsure", help="Record that you are not sure.", panel=_ONE)] = False
+    undo: Annotated[bool, option("--undo", help="Take back your latest decision about the case.", panel=_ONE)] = False
     note: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Note on the decision; alone: --unsure.", rich_help_panel=_ONE),
+        option(metavar="TEXT", help="Note on the decision; alone: --unsure.", panel=_ONE),
     ] = None
 
     def decision(self) -> ReviewDecision | None:
@@ -102,75 +91,71 @@ class DecisionFlags(Struct, frozen=True, kw_only=True):
 
 
 def review(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
-    case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case to decide without a browser.")] = None,
+    run: Annotated[Path, argument(metavar="RUN", help="Folder of a finished run."), A_RUN],
+    case: Annotated[str | None, argument(metavar="CASE", help="Case to decide without a browser.")] = None,
     *,
     reviews: Annotated[
         Path | None,
-        typer.Option(
+        option(
             metavar="FILE",
             help="File of reviews. [default: reviews.jsonl in the question set's folder]",
-            rich_help_panel=_FILE,
+            panel=_FILE,
         ),
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Reviewer's name. [default: git config user.name]", rich_help_panel=_FILE),
+        option(metavar="NAME", help="Reviewer's name. [default: git config user.name]", panel=_FILE),
     ] = None,
     settings: Annotated[
         Settings, Only(("db",), helps={"db": "Database URL for corrected gold queries. Default: that of the run."})
     ],
     beside: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--beside",
             metavar="RUN",
             help="Run whose answers are shown, too. Can be repeated. [default: runs of the folder]",
-            rich_help_panel=_BROWSER,
+            panel=_BROWSER,
         ),
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(
-            metavar="M", help="Minutes that you have: the queue is as long as fits.", rich_help_panel=_BROWSER
-        ),
+        option(metavar="M", help="Minutes that you have: the queue is as long as fits.", panel=_BROWSER),
     ] = None,
     queue: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Queue that assay estimate --next drew."),
+        option(metavar="FILE", help="Queue that assay estimate --next drew."),
     ] = None,
     decided: DecisionFlags,
     every: Annotated[
-        bool, typer.Option("--list", help="Print the cases with their reviews, one per line.", rich_help_panel=_FILE)
+        bool, option("--list", help="Print the cases with their reviews, one per line.", panel=_FILE)
     ] = False,
     agreement: Annotated[
         bool,
-        typer.Option(
-            "--agreement", help="Print the agreement of reviewers and their conflicts.", rich_help_panel=_FILE
-        ),
+        option("--agreement", help="Print the agreement of reviewers and their conflicts.", panel=_FILE),
     ] = False,
     settle: Annotated[
         str,
-        typer.Option(metavar="RULE", help="Decision that counts: latest, majority, or a name.", rich_help_panel=_FILE),
+        option(metavar="RULE", help="Decision that counts: latest, majority, or a name.", panel=_FILE),
     ] = "latest",
     export: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the corrected question set.", rich_help_panel=_FILE),
+        option(metavar="FILE", help="Write the corrected question set.", panel=_FILE),
     ] = None,
     json: JsonFile = None,
     port: Annotated[
         int,
-        typer.Option(
+        option(
             metavar="PORT",
-            min=0,
-            max=65535,
+            least=0,
+            most=65535,
             help="Port to listen on. [default: a free one]",
             show_default=False,
-            rich_help_panel=_BROWSER,
+            panel=_BROWSER,
         ),
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.", rich_help_panel=_BROWSER)
+        bool, option("--browser/--no-browser", help="Open the page in a browser.", panel=_BROWSER)
     ] = True,
     idle: Annotated[
         float | None,
@@ -289,7 +274,7 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
     place = _place_of(desk, case)
     if decision == "undo":
         undone = desk.take_back(place, reviewer=reviewer)
-        typer.echo(visible(f"{case}: {decision_said(undone)}: taken back"))
+        click.echo(visible(f"{case}: {decision_said(undone)}: taken back"))
         return
     evidence = desk.run.evidence[place]
     draft = desk.draft(
@@ -314,7 +299,7 @@ def _decide(work: _Work, case: str, decision: ReviewDecision, flags: DecisionFla
     outcome = "" if made.outcome is None else f"; the case is then {made.outcome}"
     if (now := desk.status(place).outcome) not in (None, made.outcome):
         outcome += f", and {now} by all reviews"
-    typer.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))
+    click.echo(visible(f"{case}: {decision_said(made)}{outcome} ({reviewer}, in {desk.file})"))
 
 
 def _scored(trials: GoldTrials, evidence: Evidence, case: Case) -> Verdict:
@@ -358,7 +343,7 @@ def _list(work: _Work, *, json: Path | None) -> None:
         ]
         state = "conflict" if status.conflict else status.state
         parts = [summary.case_id, summary.outcome, state, *([f"now {status.outcome}"] if status.outcome else []), *said]
-        typer.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
+        click.echo(visible("\t".join(one_line(part, limit=200) for part in parts)))
     unknown = f"; {len(desk.unknown)} reviews are of questions that it does not have" if desk.unknown else ""
     tell(f"{desk.done:,} of {len(desk.run.summaries):,} reviewed, in {desk.file}{unknown}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
+import click
 
 from assay.cli.messages import tell
 from assay.errors import InputError
@@ -33,11 +33,11 @@ def export(run: Path, target: Path, *, reviews: Path, settle: str = "latest") ->
         raise InputError(f"{run}: its question set {stored.settings.cases!r} is not found from here: go to its folder")
     written = export_reviewed(stored, target, cases=named, reviews=given)
     corrected = plural(len(written.changes), "corrected question")
-    typer.echo(visible(f"written: {written.path} ({written.format}), with {corrected}"))
+    click.echo(visible(f"written: {written.path} ({written.format}), with {corrected}"))
     for case_id, reason in written.changes[:_SHOWN]:
-        typer.echo(visible(f"  {one_line(case_id, limit=60)}: {one_line(reason, limit=200)}"))
+        click.echo(visible(f"  {one_line(case_id, limit=60)}: {one_line(reason, limit=200)}"))
     if len(written.changes) > _SHOWN:
-        typer.echo(f"  and {len(written.changes) - _SHOWN:,} more, each with its reason in the file")
+        click.echo(f"  and {len(written.changes) - _SHOWN:,} more, each with its reason in the file")
     if written.note:
         tell(f"note: {written.note}")
     for one in written.unwritten:

@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+import click
 from msgspec.structs import replace
 
 from assay.cli.messages import tell
@@ -26,6 +26,7 @@ from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
 from assay.cli.options.settings_file import at, check_used, may_lack_database, with_file
 from assay.cli.options.two_files import missing_database, roles_checked
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError
 from assay.model import Case, Gates
 from assay.model.databases.suite import SUITE_MATCH
@@ -47,7 +48,7 @@ TIMING_EXTRA_S = 60.0
 def run(
     cases: Annotated[
         Path,
-        typer.Argument(metavar="CASES", help="Question set, or YAML file with all settings of a run."),
+        argument(metavar="CASES", help="Question set, or YAML file with all settings of a run."),
     ],
     *,
     settings: Annotated[Settings, Only(without=("baseline",))],
@@ -56,7 +57,7 @@ def run(
     password: Password = None,
     token: Token = None,
     show_prompt: Annotated[
-        bool, typer.Option("--show-prompt", help="Print the prompt of the first case and exit (chat).")
+        bool, option("--show-prompt", help="Print the prompt of the first case and exit (chat).")
     ] = False,
     evidence: EvidenceFlags,
     reports: ReportFlags,
@@ -174,7 +175,7 @@ def _print_prompt(settings: Settings, system: System | None) -> None:
         text = prompt_of(settings.cases, system, databases=settings.db, files=file_options(settings))
     finally:
         system.close()
-    typer.echo(text)
+    click.echo(text)
 
 
 def _needs_access(settings: Settings) -> bool:

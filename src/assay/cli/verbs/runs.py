@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from assay.cli.messages import say, tell
 from assay.cli.options.declared import JsonFile
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, RunError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -18,27 +17,23 @@ if TYPE_CHECKING:
 
 
 def runs(  # one parameter an option
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of runs, or one run."), A_RUN],
+    folder: Annotated[Path, argument(metavar="FOLDER", help="Folder of runs, or one run."), A_RUN],
     tag: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Label of the runs to list, e.g. 'model=*'. Can be repeated."),
+        option(metavar="TEXT", help="Label of the runs to list, e.g. 'model=*'. Can be repeated."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="GLOB", help="Name or folder of the runs to list, e.g. 'nightly-*'.")
+        str | None, option(metavar="GLOB", help="Name or folder of the runs to list, e.g. 'nightly-*'.")
     ] = None,
     cases: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Question set of the runs to list, e.g. dev.jsonl.")
+        str | None, option(metavar="NAME", help="Question set of the runs to list, e.g. dev.jsonl.")
     ] = None,
-    metric: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Metric to show. [default: the headline metric]")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML file with the trend.")] = None,
+    metric: Annotated[str | None, option(metavar="NAME", help="Metric to show. [default: the headline metric]")] = None,
+    html: Annotated[Path | None, option(metavar="FILE", help="Write an HTML file with the trend.")] = None,
     mlflow: Annotated[
-        str | None, typer.Option(metavar="URI", help="MLflow store to export to, e.g. sqlite:///mlflow.db.")
+        str | None, option(metavar="URI", help="MLflow store to export to, e.g. sqlite:///mlflow.db.")
     ] = None,
-    experiment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Experiment of --mlflow. [default: assay]")
-    ] = None,
+    experiment: Annotated[str | None, option(metavar="NAME", help="Experiment of --mlflow. [default: assay]")] = None,
     json: JsonFile = None,
 ) -> None:
     """List a folder's runs, the newest last: when, what, how right, and over which questions.

@@ -8,7 +8,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,6 +15,7 @@ from assay.cli.messages import tell
 from assay.cli.options.declared import Only, Overwrite, Quiet, ReportFlags, Rescore, Token, check_one_source
 from assay.cli.options.gates import SelectionGateFlags
 from assay.cli.options.two_files import selection_files_checked
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import UsageError, plural
 from assay.settings import Settings
 
@@ -33,26 +33,24 @@ class SelectionFlags(Struct, frozen=True, kw_only=True):
 
     structures: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH|URL", help="SDMX structures: file, folder or service. Can be repeated."),
+        option(metavar="PATH|URL", help="SDMX structures: file, folder or service. Can be repeated."),
     ] = None
     data: Annotated[
         str | None,
-        typer.Option(
-            metavar="PATH|URL", help="Data to execute selections on: SDMX-CSV or SDMX-ML files, or a service."
-        ),
+        option(metavar="PATH|URL", help="Data to execute selections on: SDMX-CSV or SDMX-ML files, or a service."),
     ] = None
-    match_on: Annotated[str, typer.Option(metavar="WHAT", help="Match by 'id_and_name' or 'id'.")] = "id_and_name"
+    match_on: Annotated[str, option(metavar="WHAT", help="Match by 'id_and_name' or 'id'.")] = "id_and_name"
     count_hierarchy: Annotated[
-        bool, typer.Option("--count-hierarchy", help="Count a code as equal to its children in a hierarchy.")
+        bool, option("--count-hierarchy", help="Count a code as equal to its children in a hierarchy.")
     ] = False
     ignore_dimension: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Dimension to ignore. Can be repeated.")
+        list[str] | None, option(metavar="NAME", help="Dimension to ignore. Can be repeated.")
     ] = None
-    language: Annotated[str, typer.Option(metavar="CODE", help="Language of names from code lists.")] = "en"
+    language: Annotated[str, option(metavar="CODE", help="Language of names from code lists.")] = "en"
 
 
 def sdmx(
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Cases in YAML or JSON: a file or a folder.")],
+    cases: Annotated[Path, argument(metavar="CASES", help="Cases in YAML or JSON: a file or a folder.")],
     *,
     settings: Annotated[
         Settings,

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.cli.messages import say
 from assay.cli.options.declared import JsonFile, Only
 from assay.cli.options.query_texts import read_queries
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.cli.streams import print_bytes
 from assay.errors import InputError, UsageError
 from assay.settings import Settings
@@ -25,11 +24,11 @@ _EVERY_COLUMN = (
 def sql(
     runs: Annotated[
         list[str],
-        typer.Argument(metavar="RUN... SQL", help="Runs, or a folder that contains them; then the query."),
+        argument(metavar="RUN... SQL", help="Runs, or a folder that contains them; then the query."),
         A_RUN,
     ],
     *,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV on standard output.")] = False,
+    as_csv: Annotated[bool, option("--csv", help="Print CSV on standard output.")] = False,
     json: JsonFile = None,
     settings: Annotated[Settings, Only(("timeout_s", "max_memory_mib"))],
 ) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from assay.cli.options.declared import JsonFile, Only, Quiet, duration_option, file_options
 from assay.cli.options.stored_runs import A_RUN
+from assay.cli.parsing.parameters import argument, option
 from assay.errors import InputError, UsageError, did_you_mean, plural
 from assay.settings import Settings
 
@@ -17,23 +18,21 @@ if TYPE_CHECKING:
 
 
 def build(  # one parameter an option
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Question set.")],
+    cases: Annotated[Path, argument(metavar="CASES", help="Question set.")],
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN…", help="Stored runs over the question set."),
+        argument(metavar="RUN…", help="Stored runs over the question set."),
         A_RUN,
     ] = None,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
-    databases: Annotated[
-        int, typer.Option(metavar="N", min=1, max=50, help="Maximum number of databases per case.")
-    ] = 3,
+    output: Annotated[Path, option("--output", "-o", metavar="DIR", help="Folder of the suite.")],
+    databases: Annotated[int, option(metavar="N", least=1, most=50, help="Maximum number of databases per case.")] = 3,
     neighbours: Annotated[
-        int, typer.Option(metavar="N", min=0, max=500, help="Maximum number of variants per gold query.")
+        int, option(metavar="N", least=0, most=500, help="Maximum number of variants per gold query.")
     ] = 40,
     keeps: Annotated[
         str,
-        typer.Option(
+        option(
             "--preserve",
             "--keeps",
             metavar="WHAT",
@@ -41,7 +40,7 @@ def build(  # one parameter an option
         ),
     ] = "observed",
     seconds: Annotated[float, duration_option("--seconds", "CPU time per gold query.")] = 4.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the databases.")] = 0,
+    seed: Annotated[int, option(metavar="N", help="Seed of the databases.")] = 0,
     settings: Annotated[
         Settings,
         Only(
@@ -49,7 +48,7 @@ def build(  # one parameter an option
             helps={"db": "Database URL, or a template. Default: that of the first run."},
         ),
     ],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing suite.")] = False,
+    overwrite: Annotated[bool, option("--overwrite", help="Replace an existing suite.")] = False,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -89,12 +88,10 @@ def build(  # one parameter an option
 
 
 def show(
-    suite: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the suite.")],
-    case: Annotated[str | None, typer.Argument(metavar="CASE", help="Case whose databases are printed.")] = None,
+    suite: Annotated[Path, argument(metavar="DIR", help="Folder of the suite.")],
+    case: Annotated[str | None, argument(metavar="CASE", help="Case whose databases are printed.")] = None,
     *,
-    database: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Database of the case whose SQL is printed.")
-    ] = None,
+    database: Annotated[str | None, option(metavar="NAME", help="Database of the case whose SQL is printed.")] = None,
     json: JsonFile = None,
 ) -> None:
     """Print the contents of a suite.
@@ -165,7 +162,7 @@ def _print_totals(suite: Suite, *, json: Path | None) -> None:
     for why, ids in sorted(reasons.items(), key=lambda one: -len(one[1])):
         more = f" and {len(ids) - 8:,} more" if len(ids) > 8 else ""
         lines.append(f"no database for {', '.join(ids[:8])}{more}: {why}")
-    typer.echo("\n".join(map(visible, lines)))
+    click.echo("\n".join(map(visible, lines)))
 
 
 def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
@@ -174,7 +171,7 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
 
     case = suite.cases[case_id]
     if database is not None:
-        typer.echo(suite_script(suite, case_id, database), nl=False)
+        click.echo(suite_script(suite, case_id, database), nl=False)
         return
     lines = [f"case {case_id}", *[f"gold: {' '.join(gold.split())}" for gold in case.golds]]
     for one in case.databases:
@@ -188,4 +185,4 @@ def _print_case(suite: Suite, case_id: str, database: str | None) -> None:
         lines += [f"    {line}" for line in shown_rows(suite.layouts[case.database], one)]
     if case.why:
         lines.append(f"no database: {case.why}")
-    typer.echo("\n".join(map(visible, lines)))
+    click.echo("\n".join(map(visible, lines)))

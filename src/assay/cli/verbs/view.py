@@ -5,24 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from assay.cli.options.declared import duration_option
 from assay.cli.options.stored_runs import A_RUN, check_different
+from assay.cli.parsing.parameters import argument, option
 
 
 def view(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run, or of several runs."), A_RUN],
-    candidate: Annotated[
-        Path | None, typer.Argument(metavar="RUN_B", help="Second run to compare with RUN."), A_RUN
-    ] = None,
+    run: Annotated[Path, argument(metavar="RUN", help="Folder of a finished run, or of several runs."), A_RUN],
+    candidate: Annotated[Path | None, argument(metavar="RUN_B", help="Second run to compare with RUN."), A_RUN] = None,
     port: Annotated[
         int,
-        typer.Option(
-            metavar="PORT", min=0, max=65535, help="Port to listen on. [default: a free one]", show_default=False
+        option(
+            metavar="PORT", least=0, most=65535, help="Port to listen on. [default: a free one]", show_default=False
         ),
     ] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    browser: Annotated[bool, option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     idle: Annotated[float | None, duration_option("--idle", "Time without a request after which to end.")] = None,
 ) -> None:
     """Show a run's HTML report in a browser, on 127.0.0.1 only, until Ctrl-C. A reload shows the run as it then is.
@@ -48,4 +47,4 @@ def view(
             what = f"the runs in {runs[0]} are" if many else f"the report of {' and '.join(map(str, runs))} is"
             serve(server, server.url, f"{what} at this address; Ctrl-C ends it", browser=browser, idle=idle)
     except KeyboardInterrupt:
-        typer.echo("", err=True)  # the terminal has written ^C
+        click.echo("", err=True)  # the terminal has written ^C

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 from assay.cli.messages import say
 from assay.cli.view.server import ReportServer
@@ -26,4 +26,4 @@ def serve(server: ReportServer, address: str, said: str, *, browser: bool, idle:
         server.serve_until_idle(idle)
         say(f"ended after {idle:g} s without a request")
     except KeyboardInterrupt:
-        typer.echo("", err=True)  # the terminal has written ^C
+        click.echo("", err=True)  # the terminal has written ^C

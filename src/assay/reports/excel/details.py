@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -10,19 +10,9 @@ from assay.model import Evidence, Run
 from assay.reports.cases.case import failures, near_misses, repair, retrieval_line, why
 from assay.reports.cases.gold_findings import GoldFindings
 from assay.reports.cases.witness import sentence, strength_name, witness_text
-from assay.reports.excel.case_sheet import (
-    CaseColumn,
-    FilledColumns,
-    Longest,
-    Value,
-    metric_column,
-    repeat_column,
-    review_columns,
-    text_column,
-    write_cases,
-)
 from assay.reports.excel.columns import IN_SQL, TIMINGS, WorkbookMetrics
 from assay.reports.excel.page import Page
+from assay.reports.excel.table import Column, fitted, metric_column, repeat_column, review_columns, write_cases
 from assay.reports.text.plain import words
 from assay.reports.text.results import given_text, golds_text
 
@@ -34,106 +24,77 @@ _LARGEST_ID = 15  # digits: Excel does not keep more of them exactly
 _OTHER_TIMINGS = 20
 
 
-class DetailsSeen:
-    """What the columns of the Details sheet depend on, gathered case by case before the sheet is written."""
+def write_details(page: Page, run: Run, metrics: WorkbookMetrics, *, titles: Sequence[str] | None = None) -> None:
+    """Write every case in the question set's order, with the columns of ``titles`` in that order; None: all columns.
 
-    def __init__(self) -> None:
-        self.ids, self.difficulties = Longest(), Longest()
-        self.plain_ids = True
-        """Whether all ids are plain integers."""
-        self.optional, self.described = FilledColumns(_optional()), FilledColumns(_described())
-        self.timings: dict[str, None] = {}
-        """The systems' own names of times, in the order in which they come."""
+    The last columns are the systems' own times, and the metrics that the guide has no column for.
+    """
+    timings: dict[str, None] = {}
 
-    def add(self, item: Evidence) -> None:
-        """One case."""
-        case = item.case
-        self.ids.add(case.id)
-        self.difficulties.add(case.difficulty)
-        self.plain_ids = self.plain_ids and is_plain_integer(case.id)
-        self.optional.add(item)
-        self.described.add(item)
-        for name, _ in item.prediction.timings_s:
-            self.timings.setdefault(name)
+    def noted() -> Iterator[Evidence]:
+        for item in run.evidence:
+            timings.update(dict.fromkeys(name for name, _ in item.prediction.timings_s))
+            yield item
 
-
-def write_details(
-    page: Page, run: Run, metrics: WorkbookMetrics, seen: DetailsSeen, *, titles: Sequence[str] | None = None
-) -> None:
-    """Write every case in the question set's order, with the columns of ``titles`` in that order; None: all columns."""
-    columns = _columns(run, metrics, seen)
+    columns = fitted(_columns(run, metrics), noted())
+    others = [name for name in timings if _plain(name) not in map(_plain, TIMINGS)]
+    columns += map(_timing, others[:_OTHER_TIMINGS])
+    columns += (metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others)
     if titles is not None:
-        by_title = {column.title: column for column in columns}
+        by_title = {one.title: one for one in columns}
         columns = [by_title[title] for title in titles if title in by_title]
     if metrics.in_sql:
-        columns = [replace(column, title=IN_SQL.get(column.title, column.title)) for column in columns]
+        columns = [replace(one, title=IN_SQL.get(one.title, one.title)) for one in columns]
     write_cases(page, run.evidence, columns, kept=1, lines=_LINES)
-    colour_columns(page, columns, last=len(run.evidence))
 
 
-def colour_columns(page: Page, columns: Sequence[CaseColumn], *, last: int) -> None:
-    """Colour verdicts, shares and times down to the row ``last``."""
-    last = max(1, last)
-    for place, column in enumerate(columns):
-        if column.title == "Verdict":
-            page.colour_verdicts(1, last, place)
-        elif column.style == "percent":
-            page.share_bands(1, last, place)
-        elif column.title == "total_execution_time":
-            scale = {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#F6C48B"}
-            page.sheet.conditional_format(1, place, last, place, scale)
-
-
-def _columns(run: Run, metrics: WorkbookMetrics, seen: DetailsSeen) -> list[CaseColumn]:
-    metric_titles = tuple((title, name) for title, name in metrics.guide if name is not None)
-    timings: tuple[str, ...] = TIMINGS
-    described = _described()
-    if metrics.in_sql:  # Denodo's guide has its times in every workbook; elsewhere those without a value are noise
-        timings = tuple(name for name in timings if _plain(name) in map(_plain, seen.timings))
-        described = seen.described.filled()
-    guide = [
-        _id_column(seen),
+def _columns(run: Run, metrics: WorkbookMetrics) -> list[Column]:
+    """The guide's columns, then ours."""
+    # Denodo's guide has its columns in every workbook; elsewhere those without a value are noise.
+    in_sql = metrics.in_sql
+    findings = GoldFindings(run)
+    return [
+        _id_column(run),
         *repeat_column("Repeat", run),
-        text_column("Difficulty", seen.difficulties.width(12, 24), lambda item: item.case.difficulty),
-        text_column("VQL Generated", 58, _predicted, style="sql"),
-        text_column("Ground Truth VQL", 58, _golds, style="sql"),
-        *(metric_column(title, name, metrics.case_style(name)) for title, name in metric_titles),
-        *(_timing(name) for name in timings),
-    ]
-    ours = [
-        text_column("Question", 44, lambda item: item.case.question),
-        text_column("Verdict", 11, lambda item: item.outcome, style="text"),
-        text_column("Reason", 44, lambda item: item.verdict.reason),
-        *described,
-    ]
-    return [
-        *guide,
-        *ours,
-        *_if_any(run, seen),
-        *(metric_column(metrics.titles[name], name, metrics.case_style(name)) for name in metrics.others),
+        Column("Difficulty", 12, lambda item: item.case.difficulty, widest=24),
+        Column("VQL Generated", 58, _predicted, "sql"),
+        Column("Ground Truth VQL", 58, lambda item: _GOLD_SEPARATOR.join(golds_text(item.case)), "sql"),
+        *(metric_column(title, name, metrics.case_style(name)) for title, name in metrics.guide if name is not None),
+        *(replace(_timing(name), optional=in_sql) for name in TIMINGS),
+        Column("Question", 44, lambda item: item.case.question),
+        Column("Verdict", 11, lambda item: item.outcome, "text", marks="verdicts"),
+        Column("Reason", 44, lambda item: item.verdict.reason),
+        # What else is known of a case and its answer.
+        Column("Flags", 16, lambda item: ", ".join(map(words, sorted(item.verdict.flags))), optional=in_sql),
+        Column("Near misses", 32, lambda item: "\n".join(near_misses(item)), optional=in_sql),
+        Column("Failure", 40, lambda item: "\n".join(failures(item)), optional=in_sql),
+        Column("Database", 22, lambda item: item.case.database, optional=in_sql),
+        Column("Tags", 16, lambda item: ", ".join(item.case.tags), optional=in_sql),
+        Column("Explanation", 44, lambda item: item.prediction.explanation, optional=in_sql),
+        Column("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used), optional=in_sql),
+        *(_tokens(part, optional=in_sql) for part in ("input", "output", "total")),
+        # What most runs leave empty.
+        Column("Gold query findings", 60, lambda item: "\n".join(findings.of(item.case.id)), optional=True),
+        *review_columns(),
+        Column("Cause", 28, lambda item: item.cause, optional=True),
+        Column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))), optional=True),
+        Column("Strength", 16, strength_name, optional=True),
+        Column("On other databases", 60, _witness, optional=True),
+        Column("Context", 32, lambda item: item.case.context, optional=True),
+        Column("Given tables", 22, lambda item: "\n".join(item.prediction.context_tables or ()), optional=True),
+        Column("Given columns", 28, lambda item: "\n".join(item.prediction.context_columns or ()), optional=True),
+        Column("Retrieval", 36, retrieval_line, optional=True),
+        Column("Cost (USD)", 11, lambda item: item.prediction.cost_usd, "money", optional=True),
+        Column("Bytes billed", 14, lambda item: item.cost and item.cost.bytes_billed, "count", optional=True),
+        Column("VES detail", 36, _ves_detail, optional=True),
     ]
 
 
-def _described() -> list[CaseColumn]:
-    """What else is known of a case and its answer."""
-    return [
-        text_column("Flags", 16, lambda item: ", ".join(words(flag) for flag in sorted(item.verdict.flags))),
-        text_column("Near misses", 32, lambda item: "\n".join(near_misses(item))),
-        text_column("Failure", 40, lambda item: "\n".join(failures(item))),
-        text_column("Database", 22, lambda item: item.case.database),
-        text_column("Tags", 16, lambda item: ", ".join(item.case.tags)),
-        text_column("Explanation", 44, lambda item: item.prediction.explanation),
-        text_column("Tables used", 22, lambda item: "\n".join(item.prediction.tables_used)),
-        *_tokens(),
-    ]
-
-
-def _id_column(seen: DetailsSeen) -> CaseColumn:
+def _id_column(run: Run) -> Column:
     """Ids as numbers if all of them are plain integers, so that they sort as such; else as the text they are."""
-    width = seen.ids.width(11, 28)
-    if seen.plain_ids:
-        return CaseColumn(title="Question ID", style="id", width=width, value=lambda item: int(item.case.id))
-    return text_column("Question ID", width, lambda item: item.case.id, style="name_wrapped")
+    if all(is_plain_integer(case.case_id) for case in run.summaries):
+        return Column("Question ID", 11, lambda item: int(item.case.id), "id", widest=28)
+    return Column("Question ID", 11, lambda item: item.case.id, "name_wrapped", widest=28)
 
 
 def is_plain_integer(name: str) -> bool:
@@ -141,64 +102,23 @@ def is_plain_integer(name: str) -> bool:
     return name.isascii() and name.isdigit() and len(name) <= _LARGEST_ID and (name == "0" or name[0] != "0")
 
 
-def _golds(item: Evidence) -> str:
-    return _GOLD_SEPARATOR.join(golds_text(item.case))
-
-
 def _predicted(item: Evidence) -> str | None:
     given = item.prediction.result
     return item.prediction.query if given is None else given_text(given)
 
 
-def _timing(name: str) -> CaseColumn:
-    return CaseColumn(title=name, style="fine_seconds", width=14, value=lambda item: item.prediction.timing_s(name))
+def _timing(name: str) -> Column:
+    marks = "times" if name == "total_execution_time" else None
+    return Column(name, 14, lambda item: item.prediction.timing_s(name), "fine_seconds", marks=marks)
 
 
 def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def _tokens() -> list[CaseColumn]:
-    def of(part: str) -> Callable[[Evidence], Value]:
-        return lambda item: getattr(item.prediction.tokens, part, None)
-
-    return [
-        CaseColumn(title=f"{part.capitalize()} tokens", style="count", width=10, value=of(part))
-        for part in ("input", "output", "total")
-    ]
-
-
-def _optional() -> list[CaseColumn]:
-    """Columns that most runs leave empty."""
-    return [
-        *review_columns(),
-        text_column("Cause", 28, lambda item: item.cause),
-        text_column("Why", 60, lambda item: "\n".join((*why(item), *repair(item))) or None),
-        text_column("Strength", 16, lambda item: strength_name(item) or None),
-        text_column("On other databases", 60, _witness),
-        text_column("Context", 32, lambda item: item.case.context),
-        text_column("Given tables", 22, lambda item: "\n".join(item.prediction.context_tables or ()) or None),
-        text_column("Given columns", 28, lambda item: "\n".join(item.prediction.context_columns or ()) or None),
-        text_column("Retrieval", 36, lambda item: retrieval_line(item) or None),
-        CaseColumn(title="Cost (USD)", style="money", width=11, value=lambda item: item.prediction.cost_usd),
-        CaseColumn(
-            title="Bytes billed", style="count", width=14, value=lambda item: item.cost and item.cost.bytes_billed
-        ),
-        text_column("VES detail", 36, _ves_detail),
-    ]
-
-
-def _if_any(run: Run, seen: DetailsSeen) -> list[CaseColumn]:
-    """Those of them in which some case has a value, between the lint's findings and the systems' own times."""
-    columns = []
-    if run.lint is not None and run.lint.findings:
-        findings = GoldFindings(run)
-        columns.append(
-            text_column("Gold query findings", 60, lambda item: "\n".join(findings.of(item.case.id)) or None)
-        )
-    guide = set(map(_plain, TIMINGS))
-    others = [name for name in seen.timings if _plain(name) not in guide]
-    return [*columns, *seen.optional.filled(), *map(_timing, others[:_OTHER_TIMINGS])]
+def _tokens(part: str, *, optional: bool) -> Column:
+    title = f"{part.capitalize()} tokens"
+    return Column(title, 10, lambda item: getattr(item.prediction.tokens, part, None), "count", optional=optional)
 
 
 def _witness(item: Evidence) -> str | None:

@@ -7,11 +7,20 @@ from assay.reports.blocks.diff import label_of
 from assay.reports.blocks.leaderboard import LeaderboardReport
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import book_of
-from assay.reports.excel.tables import names_in, write_sections
+from assay.reports.excel.sections import names_in, write_sections
+from assay.reports.excel.table import tuple_columns, write_rows
 
 _WIDEST_RUN = 14
 _MOST_CASES = 1_000_000
 """A sheet of Excel ends soon after."""
+_RATES = (
+    *((title, "text") for title in ("Run", "By", "Group", "Metric")),
+    ("Cases", "count"),
+    *((title, "number") for title in ("Value", "Low", "High")),
+    ("n", "count"),
+    ("Unscored", "count"),
+)
+_CASE = [(title, "text") for title in ("Case", "Question", "Database", "Difficulty")]
 
 
 def leaderboard_xlsx(board: Leaderboard) -> bytes:
@@ -33,54 +42,40 @@ def leaderboard_xlsx(board: Leaderboard) -> bytes:
 def _ranking(page: Page, report: LeaderboardReport) -> None:
     sections = report.sections
     page.prepare([report.metric, *names_in(sections)])
-    page.text(0, 0, report.title, "title")
+    page.cell(0, 0, report.title, "title")
     for row, text in enumerate((report.lead, report.cases, *report.notes), start=1):
-        page.text(row, 0, text, "note")
+        page.cell(row, 0, text, "note")
     write_sections(page, 3 + len(report.notes), sections)
 
 
 def _rates(page: Page, board: Leaderboard) -> None:
-    titles = ("Run", "By", "Group", "Metric", "Cases", "Value", "Low", "High", "n", "Unscored")
     page.prepare([label_of(one.run) for one in board.standings])
-    page.head(0, titles, numbers=range(4, len(titles)))
-    row = 1
+    rows = []
     for group in () if board.detail is None else board.detail.groups:
+        name = group.name or ("all" if group.kind == "overall" else "none")
         for one, rates in zip(board.standings, group.rates, strict=True):
             for metric, rate in zip(board.detail.metrics, rates, strict=True):  # type: ignore[union-attr]
-                texts = (
-                    label_of(one.run),
-                    group.kind,
-                    group.name or ("all" if group.kind == "overall" else "none"),
-                    metric,
-                )
-                for column, text in enumerate(texts):
-                    page.text(row, column, text)
-                page.number(row, 4, group.cases, "count")
-                for column, value in enumerate((rate.value, rate.low, rate.high), start=5):
-                    page.number(row, column, value, "number")
-                page.number(row, 8, rate.n, "count")
-                page.number(row, 9, rate.unscored, "count")
-                row += 1
+                of = (label_of(one.run), group.kind, name, metric, group.cases)
+                rows.append((*of, rate.value, rate.low, rate.high, rate.n, rate.unscored))
+    after = write_rows(page, 0, tuple_columns(_RATES), rows)
     page.sheet.freeze_panes(1, 0)
-    if row > 1:
-        page.sheet.autofilter(0, 0, row - 1, len(titles) - 1)
+    if rows:
+        page.sheet.autofilter(0, 0, after - 1, len(_RATES) - 1)
 
 
 def _cases(page: Page, board: Leaderboard) -> None:
-    labels = [label_of(one.run) for one in board.standings]
-    titles = ("Case", "Question", "Database", "Difficulty", *labels)
+    runs = [(label_of(one.run), "score") for one in board.standings]
     page.prepare([])
     page.sheet.set_column(1, 1, 60)
-    page.sheet.set_column(4, 3 + len(labels), _WIDEST_RUN)
-    page.head(0, titles, numbers=range(4, len(titles)))
+    page.sheet.set_column(4, 3 + len(runs), _WIDEST_RUN)
     cases = () if board.detail is None else board.detail.cases[:_MOST_CASES]
-    for row, case in enumerate(cases, start=1):
-        for column, text in enumerate((case.case_id, case.question, case.database, case.difficulty)):
-            page.text(row, column, text)
-        for column, answer in enumerate(case.answers, start=4):
-            page.number(row, column, answer.value, "yes_no" if answer.value in (0.0, 1.0) else "number")
+    rows = [
+        (case.case_id, case.question, case.database, case.difficulty, *(answer.value for answer in case.answers))
+        for case in cases
+    ]
+    write_rows(page, 0, tuple_columns([*_CASE, *runs]), rows)
     page.sheet.freeze_panes(1, 1)
-    if cases:
-        page.sheet.autofilter(0, 0, len(cases), len(titles) - 1)
-        for column in range(4, 4 + len(labels)):
-            page.colour_yes_no(1, len(cases), column)
+    if rows:
+        page.sheet.autofilter(0, 0, len(rows), 3 + len(runs))
+        for place in range(4, 4 + len(runs)):
+            page.mark("yes_no", 1, len(rows), place)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from assay._version import __version__
-from assay.reports.excel.case_sheet import CaseColumn, Longest, Value, write_cases
 from assay.reports.excel.columns import GUIDE, TIMINGS
-from assay.reports.excel.details import colour_columns, is_plain_integer
-from assay.reports.excel.page import Page
+from assay.reports.excel.details import is_plain_integer
+from assay.reports.excel.page import Page, Value
 from assay.reports.excel.run import book_of
 from assay.reports.excel.summary import AS_DENODO
-from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
+from assay.reports.excel.summary_table import write_charts, write_table
+from assay.reports.excel.table import Column, fitted, values_column, write_cases
 from assay.runs.aggregate.difficulties import difficulty_rank
 
 if TYPE_CHECKING:
@@ -29,7 +30,16 @@ COLUMNS: Final = (*_CASE, *GUIDE, *TIMINGS, "Have Same Column Count", "Reason", 
 _CORRECT, _SUBSET, _TIME = "Results Match", "Subsetting Percentage", "total_execution_time"
 _SHARES: Final = frozenset({_SUBSET, "Percent Overlap", "Bird Standard F1"})
 _YES_NO: Final = frozenset({_CORRECT, "Have Same Row Count", "Have Same Column Count"})
-_SQL: Final = frozenset({"VQL Generated", "Ground Truth VQL"})
+_LOOKS: Final[dict[str, tuple[str, float, float | None]]] = {
+    **dict.fromkeys(("VQL Generated", "Ground Truth VQL"), ("sql", 58, None)),
+    **dict.fromkeys(("Reason", "VES detail"), ("wrapped", 44, None)),
+    **dict.fromkeys(("Difficulty", "Flags"), ("wrapped", 12, 28)),
+    "Repeat": ("count", 9, None),
+    **dict.fromkeys(_YES_NO, ("yes_no", 14, None)),
+    **dict.fromkeys(_SHARES, ("percent", 14, None)),
+    **dict.fromkeys(TIMINGS, ("fine_seconds", 14, None)),
+}
+"""The style, the width and the greatest width of columns by their titles."""
 _LINES = 10
 
 
@@ -61,20 +71,16 @@ def _write_summary(page: Page, parts: MergedParts, title: str, *, as_denodo: boo
     numbers = partial(_numbers, parts, groups, as_denodo=as_denodo)
     correct = numbers(_CORRECT)
     times = numbers(_TIME)
-    deviation = statistics.pstdev if as_denodo else statistics.stdev
-    least = 1 if as_denodo else 2
-    scored = SummaryColumn(title="Scored", style="count", values=tuple(map(len, correct)))
+    deviation, least = (statistics.pstdev, 1) if as_denodo else (statistics.stdev, 2)
+    deviations = [deviation(group) if len(group) >= least else None for group in times]
+    scored, answers = list(map(len, correct)), list(map(len, groups))
     columns = [
         _mean("Percent Subset", numbers(_SUBSET)),
         _mean("Percent Correct Queries", correct),
-        SummaryColumn(title="Number of Samples", style="count", values=tuple(map(len, groups))),
+        values_column("Number of Samples", answers, "count"),
         _mean("Mean Time (s)", times, "seconds"),
-        SummaryColumn(
-            title="Time Std Dev",
-            style="seconds",
-            values=tuple(deviation(group) if len(group) >= least else None for group in times),
-        ),
-        *([] if scored.values == tuple(map(len, groups)) else [scored]),
+        values_column("Time Std Dev", deviations, "seconds"),
+        *([] if scored == answers else [values_column("Scored", scored, "count")]),
         *(
             _mean(name, numbers(name), "number" if name == "VES Score" else "percent")
             for name in (*GUIDE, "Have Same Column Count")
@@ -84,10 +90,10 @@ def _write_summary(page: Page, parts: MergedParts, title: str, *, as_denodo: boo
     page.prepare(names=names)
     write_table(page, names, columns)
     row = len(names) + 2
-    page.text(row, 0, title, "title")
+    page.cell(row, 0, title, "title")
     notes = ["Merged from these workbooks by question ID; no query was executed.", *([AS_DENODO] if as_denodo else [])]
     for place, note in enumerate(notes, start=row + 1):
-        page.text(place, 0, note, "note")
+        page.cell(place, 0, note, "note")
     right, total = round(sum(correct[-1])), len(correct[-1])
     results = ("correct", right), ("incorrect", total - right), ("unscored", len(parts.rows) - total)
     write_charts(page, row + len(notes) + 2, names, columns, results)
@@ -113,34 +119,21 @@ def _numbers(parts: MergedParts, groups: Sequence[Sequence[int]], title: str, *,
     return [[value for place in group if (value := values[place]) is not None] for group in groups]
 
 
-def _mean(title: str, groups: Sequence[Sequence[float]], style: str = "percent") -> SummaryColumn:
+def _mean(title: str, groups: Sequence[Sequence[float]], style: str = "percent") -> Column:
     means = tuple(statistics.fmean(group) if group else None for group in groups)
-    return SummaryColumn(title=title, style=style, values=means)
+    return values_column(title, means, style)
 
 
 def _write_details(page: Page, parts: MergedParts) -> None:
     columns = [_column(parts, place, title) for place, title in enumerate(parts.titles)]
-    write_cases(page, parts.rows, columns, kept=1, lines=_LINES)
-    colour_columns(page, columns, last=len(parts.rows))
+    write_cases(page, parts.rows, fitted(columns, parts.rows), kept=1, lines=_LINES)
 
 
-def _column(parts: MergedParts, place: int, title: str) -> CaseColumn:
-    def value(row: Sequence[Value]) -> Value:
-        return row[place]
-
-    if title == "Question ID" and all(is_plain_integer(str(name)) for name in parts.values(title)):
-        return CaseColumn(title=title, style="id", width=11, value=lambda row: int(row[place]))
-    if title in _SQL:
-        return CaseColumn(title=title, style="sql", width=58, value=value)
-    if title in ("Reason", "VES detail"):
-        return CaseColumn(title=title, style="wrapped", width=44, value=value)
-    if title in ("Question ID", "Difficulty", "Flags"):
-        longest = Longest()
-        for text in parts.values(title):
-            longest.add(str(text or ""))
-        style = "name_wrapped" if title == "Question ID" else "wrapped"
-        return CaseColumn(title=title, style=style, width=longest.width(12, 28), value=value)
-    if title == "Repeat":
-        return CaseColumn(title=title, style="count", width=9, value=value)
-    style = "yes_no" if title in _YES_NO else "percent" if title in _SHARES else "number"
-    return CaseColumn(title=title, style="fine_seconds" if title in TIMINGS else style, width=14, value=value)
+def _column(parts: MergedParts, place: int, title: str) -> Column:
+    if title == "Question ID":
+        if all(is_plain_integer(str(name)) for name in parts.values(title)):
+            return Column(title, 11, lambda row: int(row[place]), "id")
+        return Column(title, 12, itemgetter(place), "name_wrapped", widest=28)
+    style, width, widest = _LOOKS.get(title, ("number", 14, None))
+    marks = "times" if title == _TIME else None
+    return Column(title, width, itemgetter(place), style, widest=widest, marks=marks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from assay.reports.text.plain import visible
@@ -11,9 +11,9 @@ from assay.reports.text.plain import visible
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
 
-    from assay.reports.excel.quick_sheet import QuickSheet
-
+Value = str | float | None
 CELL_LIMIT: Final = 32_767
 """How much text an Excel cell holds, in UTF-16 code units."""
 _LONGEST_NOTICE = 80
@@ -52,6 +52,35 @@ _HEAD = {
 }
 SHARE_BANDS: Final = ((0, 0.5, "#F8CBAD"), (0.5, 0.7, "#FFE699"), (0.7, 0.9, "#E2EFDA"), (0.9, 9, "#A9D08E"))
 """Low end, high end and colour of shares, as in Denodo's own workbook: the ends are 50, 70 and 90 %."""
+MARKS: Final[dict[str, list[tuple[str | dict[str, Any], dict[str, Any]]]]] = {
+    "verdicts": [
+        ({"type": "cell", "criteria": "==", "value": f'"{verdict}"'}, {"bg_color": background, "font_color": ink})
+        for verdict, (background, ink) in VERDICT_COLOURS.items()
+    ],
+    # 1 has the colour of correct and 0 that of incorrect; a blank cell keeps its own.
+    "yes_no": [
+        (f"{{0}}={value}", {"font_color": VERDICT_COLOURS[verdict][1], "bold": True})
+        for value, verdict in ((1, "correct"), (0, "incorrect"))
+    ],
+    "bands": [(f"{{0}}>={low},{{0}}<{high}", {"bg_color": colour}) for low, high, colour in SHARE_BANDS],
+    # Redder towards 0: in tall rows bars would be huge blocks.
+    "shades": [
+        (
+            {
+                "type": "2_color_scale",
+                "min_type": "num",
+                "min_value": 0,
+                "min_color": VERDICT_COLOURS["incorrect"][0],
+                "max_type": "num",
+                "max_value": 1,
+                "max_color": "#FFFFFF",
+            },
+            {},
+        )
+    ],
+    "times": [({"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#F6C48B"}, {})],
+}
+"""What colours the cells of a column: rules of Excel, or formulas on a number in the cell ``{0}``; and the look."""
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "head": _HEAD,
     "head_right": {**_HEAD, "align": "right"},
@@ -71,6 +100,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     "name_wrapped": {**_TABLE, "bold": True, "text_wrap": True},
     "yes_no": {**_TABLE, "num_format": "0", "align": "center"},
     "number": {**_TABLE, "num_format": "0.000"},
+    "score": {**_TABLE, "num_format": "0.000"},
     "seconds": {**_TABLE, "num_format": "0.00"},
     "fine_seconds": {**_TABLE, "num_format": "0.000"},
     "money": {**_TABLE, "num_format": "0.0000"},
@@ -86,12 +116,10 @@ class Page:
 
     def __init__(self, workbook: Workbook, name: str, *, centred: bool = False) -> None:
         """``centred`` puts text at the middle of its row's height, for sheets whose rows hold one line."""
-        from assay.reports.excel.quick_sheet import QuickSheet
-
         self.centred = centred
         self.name = name
         self.workbook = workbook
-        self.sheet: QuickSheet = workbook.add_worksheet(name, worksheet_class=QuickSheet)
+        self.sheet: Worksheet = workbook.add_worksheet(name)
         self._formats: dict[tuple[str, bool, bool, bool], Format] = {}
         self._charts: list[tuple[int, int, int]] = []
         """The row of each chart, and where it ends: the pixels from there down, and from the first column."""
@@ -162,56 +190,23 @@ class Page:
             self._formats[key] = self.workbook.add_format(properties)
         return self._formats[key]
 
-    def text(self, row: int, column: int, text: str | None, style: str = "text", *, total: bool = False) -> None:
-        """Text as text, whatever it looks like. None and the empty text leave the cell blank."""
-        self.safe_text(row, column, cell_text(text) if text else "", style, total=total)
-
-    def safe_text(self, row: int, column: int, safe: str, style: str = "text", *, total: bool = False) -> None:
-        """As `text`, for a text known to be visible and to fit a cell: it is not searched again."""
-        if not safe:
-            self.sheet.write_blank(row, column, None, self.style(style, total=total))
-            return
-        # The mark that Excel itself sets on '=1: the text stays text after the cell is edited.
-        quoted = safe[0] in _FORMULA_STARTS
-        self.sheet.write_string(row, column, safe, self.style(style, total=total, quoted=quoted))
-
-    def number(
-        self,
-        row: int,
-        column: int,
-        value: float | None,
-        style: str = "number",
-        *,
-        total: bool = False,
-        left: bool = False,
+    def cell(
+        self, row: int, column: int, value: Value, style: str = "text", *, total: bool = False, left: bool = False
     ) -> None:
-        """A number. None, NaN and the infinities leave the cell blank: Excel has no such numbers."""
-        if value is None or not math.isfinite(value):
-            self.sheet.write_blank(row, column, None, self.style(style, total=total, left=left))
-            return
-        if style == "percent":
-            style = _percent_style(value)
-        self.sheet.write_number(row, column, value, self.style(style, total=total, left=left))
+        """Write a text as text, whatever it looks like, or a number.
 
-    def cells(
-        self, row: int, height: float, values: Iterable[str | float | None], styles: Iterable[tuple[str, bool]]
-    ) -> None:
-        """A whole row of that height, each cell as `text` or `number` writes it, which takes longer.
-
-        ``styles``: of each cell its style, and whether its text is known to be safe, as for `safe_text`.
+        None, the empty text, NaN and the infinities leave the cell blank: Excel has no such numbers.
         """
-        cells: list[tuple[str | float | None, Format]] = []
-        for value, (style, safe) in zip(values, styles, strict=True):
-            if value is None or value == "":
-                cells.append((None, self.style(style)))
-            elif isinstance(value, str):
-                text = value if safe else cell_text(value)
-                cells.append((text, self.style(style, quoted=text[0] in _FORMULA_STARTS)))
-            elif math.isfinite(value):
-                cells.append((value, self.style(_percent_style(value) if style == "percent" else style)))
-            else:
-                cells.append((None, self.style(style)))
-        self.sheet.write_whole_row(row, height, cells)
+        if isinstance(value, str) and value:
+            text = cell_text(value)
+            # The mark that Excel itself sets on '=1: the text stays text after the cell is edited.
+            look = self.style(style, total=total, quoted=text[0] in _FORMULA_STARTS, left=left)
+            self.sheet.write_string(row, column, text, look)
+        elif isinstance(value, float | int) and math.isfinite(value):
+            look = self.style(_BY_VALUE.get(style, lambda _: style)(value), total=total, left=left)
+            self.sheet.write_number(row, column, value, look)
+        else:
+            self.sheet.write_blank(row, column, None, self.style(style, total=total, left=left))
 
     def head(self, row: int, names: Sequence[str], *, numbers: Collection[int] = (), lines: int = 1) -> None:
         """A row of column names; those over columns of ``numbers`` are at the right, as numbers are."""
@@ -223,45 +218,20 @@ class Page:
             style = self.style("head_right" if column in numbers else "head")
             self.sheet.write_string(row, column, cell_text(name), style)
 
-    def colour_verdicts(self, first_row: int, last_row: int, column: int) -> None:
-        """Give each verdict of a column its colour."""
-        for verdict, (background, ink) in VERDICT_COLOURS.items():
-            look = self.workbook.add_format({"bg_color": background, "font_color": ink})
-            rule = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": look}
-            self.sheet.conditional_format(first_row, column, last_row, column, rule)
-
-    def colour_yes_no(self, first_row: int, last_row: int, column: int) -> None:
-        """Give 1 the colour of correct and 0 that of incorrect; a blank cell keeps its own."""
-        for value, verdict in ((1, "correct"), (0, "incorrect")):
-            look = {"font_color": VERDICT_COLOURS[verdict][1], "bold": True}
-            self._mark_numbers(first_row, last_row, column, f"{{0}}={value}", look)
-
-    def _mark_numbers(self, first_row: int, last_row: int, column: int, where: str, look: dict[str, Any]) -> None:
-        """Give a look to the numbers of a column for which a formula holds; ``{0}`` in it is the cell."""
+    def mark(self, marks: str, first_row: int, last_row: int, column: int) -> None:
+        """Let Excel colour the cells of a column by their values (`MARKS`)."""
         from xlsxwriter.utility import xl_col_to_name
 
         top = f"{xl_col_to_name(column)}{first_row + 1}"
-        criteria = f"=AND(ISNUMBER({top}),{where.format(top)})"
-        rule = {"type": "formula", "criteria": criteria, "format": self.workbook.add_format(look)}
-        self.sheet.conditional_format(first_row, column, last_row, column, rule)
-
-    def shade_shares(self, first_row: int, last_row: int, column: int) -> None:
-        """Shade each share of a column, redder towards 0: in tall rows bars would be huge blocks."""
-        scale = {
-            "type": "2_color_scale",
-            "min_type": "num",
-            "max_type": "num",
-            "min_value": 0,
-            "max_value": 1,
-            "min_color": VERDICT_COLOURS["incorrect"][0],
-            "max_color": "#FFFFFF",
-        }
-        self.sheet.conditional_format(first_row, column, last_row, column, scale)
-
-    def share_bands(self, first_row: int, last_row: int, column: int) -> None:
-        """Colour each share of a column by its band: below 50 %, 70 % and 90 %, and from there up."""
-        for low, high, colour in SHARE_BANDS:
-            self._mark_numbers(first_row, last_row, column, f"{{0}}>={low},{{0}}<{high}", {"bg_color": colour})
+        for rule, look in MARKS[marks]:
+            if isinstance(rule, str):
+                criteria = f"=AND(ISNUMBER({top}),{rule.format(top)})"
+                made = {"type": "formula", "criteria": criteria}
+            else:
+                made = dict(rule)
+            if look:
+                made["format"] = self.workbook.add_format(look)
+            self.sheet.conditional_format(first_row, column, last_row, column, made)
 
 
 def cell_text(text: str) -> str:
@@ -295,6 +265,14 @@ def _percent_style(value: float) -> str:
     if 0.9995 <= value < 1.0:
         return "percent_near_one"
     return "percent_near_zero" if 0.0 < value < 0.0005 else "percent"
+
+
+def _score_style(value: float) -> str:
+    return "yes_no" if value in (0, 1) else "number"
+
+
+_BY_VALUE: Final = {"percent": _percent_style, "score": _score_style}
+"""The styles that depend on the number."""
 
 
 def _units(text: str) -> int:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from assay.model import Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.excel.columns import TIMINGS, WorkbookMetrics
-from assay.reports.excel.details import DetailsSeen, write_details
+from assay.reports.excel.details import write_details
 from assay.reports.excel.page import Page
 from assay.reports.excel.run import workbook_of
 
@@ -25,13 +25,12 @@ class _PartReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole workbook. Columns that the run has no values for are left out."""
-        seen = DetailsSeen()
-        report = RunReport(run, beside=seen.add)
+        report = RunReport(run)
         metrics = WorkbookMetrics.of(report)
         return workbook_of(
             run,
             f"{report.title}: {self.sheet}",
-            lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, seen, titles=self.titles),
+            lambda workbook: write_details(Page(workbook, self.sheet), run, metrics, titles=self.titles),
         )
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from assay.model import Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.excel.columns import WorkbookMetrics
-from assay.reports.excel.details import DetailsSeen, write_details
+from assay.reports.excel.details import write_details
 from assay.reports.excel.page import Page, cell_text
-from assay.reports.excel.selections import OverviewSeen, write_selection_workbook
+from assay.reports.excel.selections import write_selection_workbook
 from assay.reports.excel.settings import write_settings
 from assay.reports.excel.summary import write_summary
 
@@ -36,13 +36,9 @@ class XlsxReporter:
 
     def render(self, run: Run) -> bytes:
         """The whole workbook."""
-        if run.settings.selection is not None:
-            overview = OverviewSeen()
-            report = RunReport(run, beside=overview.add)
-            return workbook_of(run, report.title, lambda book: write_selection_workbook(book, run, report, overview))
-        details = DetailsSeen()
-        report = RunReport(run, beside=details.add)
-        return workbook_of(run, report.title, lambda book: _write_workbook(book, run, report, details))
+        report = RunReport(run)
+        write = _write_workbook if run.settings.selection is None else write_selection_workbook
+        return workbook_of(run, report.title, lambda book: write(book, run, report))
 
 
 def workbook_of(run: Run, title: str, write: Callable[[Workbook], None]) -> bytes:
@@ -74,13 +70,13 @@ def book_of(title: str, *, version: str | None, started_at: str | None, write: C
     return content.getvalue()
 
 
-def _write_workbook(workbook: Workbook, run: Run, report: RunReport, seen: DetailsSeen) -> None:
+def _write_workbook(workbook: Workbook, run: Run, report: RunReport) -> None:
     metrics = WorkbookMetrics.of(report)
     summary = Page(workbook, "Summary", centred=True)
     details = Page(workbook, "Details")
     settings = Page(workbook, "Settings", centred=True)
     write_summary(summary, report, metrics)
-    write_details(details, run, metrics, seen)
+    write_details(details, run, metrics)
     write_settings(settings, run, report)
 
 

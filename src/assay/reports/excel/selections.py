@@ -13,20 +13,11 @@ from msgspec.structs import replace
 from assay.model import Evidence, Run
 from assay.reports.blocks.run import RunReport
 from assay.reports.cases.case import failures, repair, why
-from assay.reports.excel.case_sheet import (
-    CaseColumn,
-    FilledColumns,
-    Longest,
-    metric_column,
-    repeat_column,
-    review_columns,
-    text_column,
-    write_cases,
-)
 from assay.reports.excel.columns import case_style
 from assay.reports.excel.page import CELL_LIMIT, Page
+from assay.reports.excel.sections import names_in, write_notes, write_sections
 from assay.reports.excel.settings import write_settings
-from assay.reports.excel.tables import names_in, write_notes, write_sections
+from assay.reports.excel.table import Column, fitted, metric_column, repeat_column, review_columns, write_cases
 from assay.reports.text.plain import words
 from assay.reports.text.selections import details
 from assay.runs.aggregate.metric_infos import info_of
@@ -41,34 +32,14 @@ _LONGEST_ANSWER = 4000
 _WIDTH, _COLUMNS = 13.0, 16
 
 
-class OverviewSeen:
-    """What the columns of the Overview depend on, gathered case by case before the sheet is written."""
-
-    def __init__(self) -> None:
-        self.ids, self.names = Longest(), Longest()
-        self.optional = FilledColumns(_optional())
-
-    def add(self, item: Evidence) -> None:
-        """One case."""
-        self.ids.add(item.case.id)
-        self.names.add(item.case.name)
-        self.optional.add(item)
-
-
-def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, seen: OverviewSeen) -> None:
+def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport) -> None:
     """Write all sheets, in their order."""
     overview = Page(workbook, "Overview")
     statistics = Page(workbook, "Statistics", centred=True)
     settings = Page(workbook, "Settings", centred=True)
     # Every case in the question set's order.
-    columns = _columns(run, seen)
-    write_cases(overview, run.evidence, columns, kept=2, lines=_LINES)
-    last = max(1, len(run.evidence))
-    for place, column in enumerate(columns):
-        if column.title == "outcome":
-            overview.colour_verdicts(1, last, place)
-        elif column.style == "percent":
-            overview.shade_shares(1, last, place)
+    columns = fitted(_columns(run), run.evidence)
+    write_cases(overview, run.evidence, columns, kept=2, lines=_LINES, shares="shades")
     # The method's metrics over all test cases, then every other section.
     sections = [one for one in report.sections if one.key != "metrics"]
     metrics = [replace(one, title="Data Query Metrics", aside="") for one in report.sections if one.key == "metrics"]
@@ -80,36 +51,33 @@ def write_selection_workbook(workbook: Workbook, run: Run, report: RunReport, se
     write_settings(settings, run, report)
 
 
-def _columns(run: Run, seen: OverviewSeen) -> list[CaseColumn]:
+def _columns(run: Run) -> list[Column]:
     """The method's own columns first, under its names; then the other metrics in the run's order; then the rest."""
     others = [summary.metric for summary in run.aggregates.overall.metrics if summary.metric not in _FIRST]
+
+    def metric(name: str) -> Column:
+        return metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12)
+
     return [
-        text_column("id", seen.ids.width(10, 20), lambda item: item.case.id, style="name_wrapped"),
+        Column("id", 10, lambda item: item.case.id, "name_wrapped", widest=20),
         *repeat_column("repeat", run),
-        text_column("name", seen.names.width(10, 30), lambda item: item.case.name),
-        text_column("tags", 14, lambda item: ", ".join(item.case.tags)),
-        text_column("question", 40, lambda item: item.case.question),
-        text_column("outcome", 12, lambda item: item.outcome, style="text"),
-        *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in _FIRST),
-        text_column("indicator selection details", 62, _details, safe=True),
-        *(metric_column(words(name), name, case_style(info_of(name, run.settings)), width=12) for name in others),
-        text_column("reason", 44, lambda item: item.verdict.reason),
-        text_column("not scored", 36, _not_scored),
-        *seen.optional.filled(),
-    ]
-
-
-def _optional() -> list[CaseColumn]:
-    """Columns that some runs leave empty."""
-    return [
+        Column("name", 10, lambda item: item.case.name, widest=30),
+        Column("tags", 14, lambda item: ", ".join(item.case.tags)),
+        Column("question", 40, lambda item: item.case.question),
+        Column("outcome", 12, lambda item: item.outcome, "text", marks="verdicts"),
+        *map(metric, _FIRST),
+        Column("indicator selection details", 62, _details),
+        *map(metric, others),
+        Column("reason", 44, lambda item: item.verdict.reason),
+        Column("not scored", 36, _not_scored),
         *review_columns(),
-        text_column("cause", 20, lambda item: item.cause),
-        text_column("why", 48, lambda item: "\n".join((*why(item), *repair(item))) or None),
-        text_column("failure", 36, lambda item: "\n".join(_failures(item))),
-        text_column("answer", 48, _answer),
-        text_column("terms compared by", 14, _compared_by, usual="id and name"),
-        CaseColumn(title="latency (s)", style="fine_seconds", width=11, value=_latency),
-        text_column("comments", 24, lambda item: item.case.comments),
+        Column("cause", 20, lambda item: item.cause, optional=True),
+        Column("why", 48, lambda item: "\n".join((*why(item), *repair(item))), optional=True),
+        Column("failure", 36, lambda item: "\n".join(_failures(item)), optional=True),
+        Column("answer", 48, _answer, optional=True),
+        Column("terms compared by", 14, _compared_by, optional=True, usual="id and name"),
+        Column("latency (s)", 11, _latency, "fine_seconds", optional=True),
+        Column("comments", 24, lambda item: item.case.comments, optional=True),
     ]
 
 

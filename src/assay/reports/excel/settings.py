@@ -30,15 +30,12 @@ def write_settings(page: Page, run: Run, report: RunReport) -> None:
     for row, (name, value, style) in enumerate(_entries(run, report), start=1):
         if style == "section":
             sheet.set_row(row, LINE_POINTS + 9)
-            page.text(row, 0, name, "section")
         elif isinstance(value, str):
             height = max(lines_of(value, _VALUE_WIDTH), lines_of(name, _NAME_WIDTH))
             sheet.set_row(row, LINE_POINTS * min(height, 20) + 3)
-            page.text(row, 0, name, "wrapped")
-            page.text(row, 1, value, "wrapped")
-        else:
-            page.text(row, 0, name, "wrapped")
-            page.number(row, 1, value, style, left=True)
+        page.cell(row, 0, name, "section" if style == "section" else "wrapped")
+        if style != "section":
+            page.cell(row, 1, value, style, left=not isinstance(value, str))
 
 
 def _entries(run: Run, report: RunReport) -> Iterable[Entry]:

@@ -12,8 +12,9 @@ from assay.reports.blocks.run_numbers import over_all
 from assay.reports.blocks.values import Figure
 from assay.reports.excel.columns import WorkbookMetrics
 from assay.reports.excel.page import Page
-from assay.reports.excel.summary_table import SummaryColumn, write_charts, write_table
-from assay.reports.excel.tables import names_in, write_notes, write_sections
+from assay.reports.excel.sections import names_in, write_notes, write_sections
+from assay.reports.excel.summary_table import write_charts, write_table
+from assay.reports.excel.table import Column, values_column, write_rows
 
 _MOST_GROUPS = 12
 _SCORED = "Scored"
@@ -52,26 +53,26 @@ def write_summary(page: Page, report: RunReport, metrics: WorkbookMetrics) -> No
     write_sections(page, row - 1, [one for one in sections if one.key != "gates"])
 
 
-def _columns(rows: Sequence[SummaryRow], metrics: WorkbookMetrics) -> list[SummaryColumn]:
+def _columns(rows: Sequence[SummaryRow], metrics: WorkbookMetrics) -> list[Column]:
     """The guide's five columns, the count of scored questions if some are not, then the other metrics."""
     place = {name: index for index, name in enumerate(metrics.names)}
 
-    def of_metric(title: str, name: str | None) -> SummaryColumn:
+    def of_metric(title: str, name: str | None) -> Column:
         if name not in place:
-            return SummaryColumn(title=title, style="percent", values=(None,) * len(rows))
+            return values_column(title, [None] * len(rows), "percent")
         rates = [(row.figures[place[name]].rate, row.group.cases) for row in rows]
         means = (over_all(rate.value, rate.n, cases) if metrics.as_denodo else rate.value for rate, cases in rates)
-        return SummaryColumn(title=title, style=metrics.style(name), values=tuple(means))
+        return values_column(title, means, metrics.style(name))
 
     times = [_time_of(row, over_all_cases=metrics.as_denodo) for row in rows]
-    scored = SummaryColumn(title=_SCORED, style="count", values=tuple(_scored(row, metrics) for row in rows))
+    scored, cases = [_scored(row, metrics) for row in rows], [row.group.cases for row in rows]
     columns = [
         of_metric("Percent Subset", metrics.subset),
         of_metric("Percent Correct Queries", metrics.correct),
-        SummaryColumn(title="Number of Samples", style="count", values=tuple(row.group.cases for row in rows)),
-        SummaryColumn(title="Mean Time (s)", style="seconds", values=tuple(mean for mean, _ in times)),
-        SummaryColumn(title="Time Std Dev", style="seconds", values=tuple(deviation for _, deviation in times)),
-        *([] if metrics.as_denodo or scored.values == tuple(row.group.cases for row in rows) else [scored]),
+        values_column("Number of Samples", cases, "count"),
+        values_column("Mean Time (s)", (mean for mean, _ in times), "seconds"),
+        values_column("Time Std Dev", (deviation for _, deviation in times), "seconds"),
+        *([] if metrics.as_denodo or scored == cases else [values_column(_SCORED, scored, "count")]),
     ]
     rest = (name for name in metrics.names if name not in (metrics.subset, metrics.correct))
     return columns + [of_metric(metrics.titles[name], name) for name in rest]
@@ -128,13 +129,11 @@ def _write_samples(
     if metrics.as_denodo or not differing:
         return row
     usual = "all of them" if scored == [one.group.cases for one in rows] else _SCORED
-    page.text(row, 0, f"Number of questions in each mean, if not {usual}", "section")
-    names = [*groups[:-1][:_MOST_GROUPS], "Overall"]
-    page.head(row + 1, ["Mean", *names], numbers=range(1, len(names) + 1), lines=2)
-    row += 2
-    for title, counts in differing.items():
-        page.text(row, 0, title, "name")
-        for place, count in enumerate([*counts[:-1][:_MOST_GROUPS], counts[-1]], start=1):
-            page.number(row, place, count, "count")
-        row += 1
-    return row + 1
+    page.cell(row, 0, f"Number of questions in each mean, if not {usual}", "section")
+    shown = {name: [counts[place] for counts in differing.values()] for place, name in enumerate(groups[:-1])}
+    columns = [
+        values_column("Mean", differing, "name"),
+        *(values_column(name, shown[name], "count") for name in groups[:-1][:_MOST_GROUPS]),
+        values_column("Overall", (counts[-1] for counts in differing.values()), "count"),
+    ]
+    return write_rows(page, row + 1, columns, range(len(differing)), lines=2) + 1

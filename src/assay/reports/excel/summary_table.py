@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import Struct
-
 from assay.reports.excel.charts import CHART_GAP, CHART_GROUPS, CHART_ROWS, CHART_SIZE, bars, cached, chart, pie
 from assay.reports.excel.page import (
     DARK_BAR,
@@ -20,6 +18,7 @@ from assay.reports.excel.page import (
     lines_of,
     word_width,
 )
+from assay.reports.excel.table import Column, tuple_columns, values_column, write_rows
 
 _WIDTH: Final = 13.0
 _SUBSET, _CORRECT, _SAMPLES, _TIME, _DEVIATION = range(5)
@@ -29,40 +28,32 @@ _BESIDE: Final = 2
 """How many charts are side by side."""
 
 
-class SummaryColumn(Struct, frozen=True, kw_only=True):
-    """One column of the table: its title, how it is written, and its value for each group and overall."""
+def write_table(page: Page, names: Sequence[str], columns: Sequence[Column]) -> None:
+    """Write the table from the sheet's first row: a row for each of ``names``; the last is the total.
 
-    title: str
-    style: str
-    values: tuple[float | None, ...]
-
-
-def write_table(page: Page, names: Sequence[str], columns: Sequence[SummaryColumn]) -> None:
-    """Write the table from the sheet's first row: a row for each of ``names``; the last is the total."""
+    The columns have their values by the place of the name.
+    """
     # A name of several words wraps between them; one long word must fit.
-    widths = [max(_WIDTH, word_width(column.title)) for column in columns]
+    widths = [max(_WIDTH, word_width(one.title)) for one in columns]
     for place, width in enumerate(widths, start=1):
         page.sheet.set_column(place, place, width)
     page.print_readably([WIDEST_NAME, *widths])
     page.sheet.repeat_columns(0)
     page.sheet.freeze_panes(1, 1)
-    page.head(0, ["Difficulty", *(column.title for column in columns)], numbers=range(1, len(columns) + 1), lines=3)
     for row, name in enumerate(names, start=1):
-        total = row == len(names)
         page.sheet.set_row(row, LINE_POINTS * min(4, lines_of(name, WIDEST_NAME - 4)) + 3)
-        page.text(row, 0, name, "name_wrapped", total=total)
-        for place, column in enumerate(columns, start=1):
-            page.number(row, place, column.values[row - 1], column.style, total=total)
-    for place, column in enumerate(columns, start=1):
-        if column.style == "percent":
-            page.share_bands(1, len(names), place)
+    titled = [values_column("Difficulty", names, "name_wrapped"), *columns]
+    write_rows(page, 0, titled, range(len(names)), lines=3, last_is_total=True)
+    for place, one in enumerate(columns, start=1):
+        if one.style == "percent":
+            page.mark("bands", 1, len(names), place)
 
 
 def write_charts(
     page: Page,
     row: int,
     names: Sequence[str],
-    columns: Sequence[SummaryColumn],
+    columns: Sequence[Column],
     results: Sequence[tuple[str, int]],
 ) -> int:
     """Write the charts of the table's own cells, and of ``results`` in a table of their own. Returns the row after.
@@ -73,19 +64,22 @@ def write_charts(
     shown = groups[:CHART_GROUPS]
     by = "by difficulty" if len(names) > 1 else "over all cases"
     by += f", first {len(shown)} of {len(groups)}" if len(shown) < len(groups) else ""
-    if not columns[_SAMPLES].values[-1]:
+    last = len(names) - 1
+    if not columns[_SAMPLES].value(last):
         return row
+    filled = [place for place in _BARS if any(columns[place].value(one) is not None for one in range(len(names)))]
     drawn = [
         chart(page, f"{columns[place].title} {by}", [_series(page, columns[place], place, shown)], "0 %", top=1.0)
         for place in (_CORRECT, _SUBSET)
-        if _has_values(columns[place])
+        if place in filled
     ]
-    count = len(drawn) + bool(results) + _has_values(columns[_TIME])
+    count = len(drawn) + bool(results) + (_TIME in filled)
     after = row + math.ceil(count / _BESIDE) * (CHART_ROWS + 1)
     if results:
         drawn.append(pie(page, "Correct and incorrect answers", results, first_row=after + 1))
-        after = _write_results(page, after, results)
-    if _has_values(columns[_TIME]):
+        counted = tuple_columns([("Result", "name"), ("Answers", "count")])
+        after = write_rows(page, after, counted, results) + 1
+    if _TIME in filled:
         drawn.append(_times(page, columns, shown, f"Mean time in seconds {by}, ± its standard deviation"))
     for index, one in enumerate(drawn):
         one.set_size(CHART_SIZE)
@@ -97,26 +91,14 @@ def write_charts(
     return after
 
 
-def _has_values(column: SummaryColumn) -> bool:
-    return any(value is not None for value in column.values)
-
-
-def _write_results(page: Page, row: int, results: Sequence[tuple[str, int]]) -> int:
-    page.head(row, ["Result", "Answers"], numbers={1})
-    for place, (name, count) in enumerate(results, start=row + 1):
-        page.text(place, 0, name, "name")
-        page.number(place, 1, count, "count")
-    return row + len(results) + 2
-
-
-def _times(page: Page, columns: Sequence[SummaryColumn], names: Sequence[str], title: str) -> Any:
+def _times(page: Page, columns: Sequence[Column], names: Sequence[str], title: str) -> Any:
     """The chart of mean times, with their standard deviations as error bars."""
     series = _series(page, columns[_TIME], _TIME, names)
     # Error bars would run through a label at the bar's end.
     series["data_labels"]["position"] = "inside_base"
     series["data_labels"]["font"] = {"size": 9, "color": "#FFFFFF", "bold": True}
     spread = _range(page, column=_DEVIATION + 1, rows=len(names))
-    deviations = cached(columns[_DEVIATION].values[: len(names)])
+    deviations = cached(_values(columns[_DEVIATION], len(names)))
     series["y_error_bars"] = {
         "type": "custom",
         "plus_values": spread,
@@ -128,21 +110,26 @@ def _times(page: Page, columns: Sequence[SummaryColumn], names: Sequence[str], t
     return chart(page, title, [series], "0.0", top=_top(columns, len(names)))
 
 
-def _series(page: Page, column: SummaryColumn, place: int, names: Sequence[str]) -> dict[str, Any]:
+def _values(one: Column, count: int) -> list[Any]:
+    """The values of the first groups."""
+    return [one.value(place) for place in range(count)]
+
+
+def _series(page: Page, one: Column, place: int, names: Sequence[str]) -> dict[str, Any]:
     """One column of the table as bars, bound to its cells, with a copy of their values."""
     colour, decimals = _BARS[place]
-    made = bars(page, names, column.values[: len(names)], at=(1, place + 1), colour=colour)
+    made = bars(page, names, _values(one, len(names)), at=(1, place + 1), colour=colour)
     return {
         **made,
         "name": [page.name, 0, place + 1],
-        "name_data": [column.title],
+        "name_data": [one.title],
         "data_labels": {**made["data_labels"], "num_format": decimals},
     }
 
 
-def _top(columns: Sequence[SummaryColumn], shown: int) -> float | None:
+def _top(columns: Sequence[Column], shown: int) -> float | None:
     """A round end for the time axis above the longest error bar: not every program leaves room for it."""
-    means, deviations = (columns[place].values[:shown] for place in (_TIME, _DEVIATION))
+    means, deviations = (_values(columns[place], shown) for place in (_TIME, _DEVIATION))
     highest = max((mean or 0.0) + (deviation or 0.0) for mean, deviation in zip(means, deviations, strict=True))
     if highest <= 0.0:
         return None

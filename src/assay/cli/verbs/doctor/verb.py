@@ -8,11 +8,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
+import click
 import msgspec
-import typer
 
 from assay._version import __version__
 from assay.cli.options.declared import JsonFile, Only, Password, Token, duration_option
+from assay.cli.parsing.parameters import argument, option
 from assay.cli.verbs.doctor.facts import EngineFact, Extra, Findings, Machine, Package, Protection, Reached
 from assay.errors import install_command
 from assay.reports.text.plain import one_line, plural
@@ -24,13 +25,13 @@ _UNREACHED = 2
 def doctor(
     url: Annotated[
         list[str] | None,
-        typer.Argument(metavar="URL...", help="Databases to check, e.g. sqlite:///shop.sqlite."),
+        argument(metavar="URL...", help="Databases to check, e.g. sqlite:///shop.sqlite."),
     ] = None,
     *,
     timeout: Annotated[
         float, duration_option("--timeout", "Time limit for each request to a database.", least=0.1)
     ] = 10.0,
-    untried: Annotated[bool, typer.Option("--untried", help="Skip the test of the limits.")] = False,
+    untried: Annotated[bool, option("--untried", help="Skip the test of the limits.")] = False,
     settings: Annotated[Settings, Only(("user", "denodo_config"), helps={"user": "Database user. Prefer ASSAY_USER."})],
     password: Password = None,
     token: Token = None,
@@ -76,9 +77,9 @@ def doctor(
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = findings_text(found, width=width)
-        typer.echo("\n".join(map(visible, text.splitlines())))
+        click.echo("\n".join(map(visible, text.splitlines())))
     if not all(one.reached for one in found.reached):
-        raise typer.Exit(_UNREACHED)
+        raise click.exceptions.Exit(_UNREACHED)
 
 
 _MOST_TABLES = 12

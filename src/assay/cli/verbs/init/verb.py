@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -17,6 +17,7 @@ from assay.cli.messages import say
 from assay.cli.options.declared import Only, check_one_source
 from assay.cli.options.evidence import EvidenceFlags
 from assay.cli.options.gates import GateFlags
+from assay.cli.parsing.parameters import argument, option
 from assay.cli.verbs.init.found import FILE_SCHEMES, Found
 from assay.errors import InputError, UsageError
 from assay.model import DatabaseUrl, Limits
@@ -26,16 +27,14 @@ from assay.settings.setting import fields_of
 
 
 def init(  # one parameter an option
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="Question set.")],
+    cases: Annotated[Path, argument(metavar="CASES", help="Question set.")],
     *,
     settings: Annotated[Settings, Only(without=("output", "baseline"))],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = Path("eval.yaml"),
-    run: Annotated[
-        Path | None, typer.Option("--run", metavar="RUN", help="Folder of the run. [default: runs/first]")
-    ] = None,
+    output: Annotated[Path, option("--output", "-o", metavar="FILE", help="File to write.")] = Path("eval.yaml"),
+    run: Annotated[Path | None, option("--run", metavar="RUN", help="Folder of the run. [default: runs/first]")] = None,
     evidence: EvidenceFlags,
     gates: GateFlags,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: Annotated[bool, option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a settings file for a question set. Asks nothing, executes nothing.
 
@@ -65,7 +64,7 @@ def init(  # one parameter an option
     except OSError as error:
         raise InputError(f"{output}: the settings cannot be written there ({error.strerror})") from error
     for line in (f"wrote {output}", *(f"  {line}" for line in found.lines), "", f"next:  {_next(output, found)}"):
-        typer.echo(visible(line))
+        click.echo(visible(line))
     for note in (*_about_secrets(output, found), *found.notes):
         say(f"warning: {note}")
 

@@ -39,7 +39,7 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
         parts = _parts(section)
         if not parts:
             continue
-        page.text(row + 1, 0, section.heading, "section")
+        page.cell(row + 1, 0, section.heading, "section")
         row += 2
         for place, part in enumerate(parts):
             row += bool(place)
@@ -47,7 +47,7 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
                 row = _write_table(page, row, part)
                 continue
             for line in part.lines:
-                page.text(row, 0, line, "note")
+                page.cell(row, 0, line, "note")
                 row += 1
     page.print_charts_whole()
     return row
@@ -56,12 +56,12 @@ def write_sections(page: Page, row: int, sections: Iterable[Section]) -> int:
 def write_notes(page: Page, row: int, report: RunReport, *notes: str) -> int:
     """Write title, headline, and the notes to read before trusting it. Returns the row after."""
     page.sheet.set_row(row, LINE_POINTS + 8)
-    page.text(row, 0, report.title, "title")
+    page.cell(row, 0, report.title, "title")
     headline = f"{report.headline_name} {report.headline.text} {report.headline.interval}".rstrip()
-    page.text(row + 1, 0, f"{headline} · {report.tally} ({report.confidence} interval in brackets)", "plain")
-    page.text(row + 2, 0, report.outcomes, "plain")
+    page.cell(row + 1, 0, f"{headline} · {report.tally} ({report.confidence} interval in brackets)", "plain")
+    page.cell(row + 2, 0, report.outcomes, "plain")
     for place, one in enumerate((*notes, *report.notes), start=row + 3):
-        page.text(place, 0, one, "note")
+        page.cell(place, 0, one, "note")
     return row + 3 + len(notes) + len(report.notes)
 
 
@@ -84,7 +84,7 @@ def _write_table(page: Page, row: int, given: Table) -> int:
     unwanted = "full" if given.wraps else "summary"
     table = given.only(lambda column, _: column.detail != unwanted)
     if table.title:
-        page.text(row, 0, table.title, "section")
+        page.cell(row, 0, table.title, "section")
         row += 1
     likes = [_first([one.cells[place] for one in table.rows]) for place in range(len(table.columns))]
     parts = [_heads(column, like) for column, like in zip(table.columns, likes, strict=True)]
@@ -108,7 +108,7 @@ def _write_table(page: Page, row: int, given: Table) -> int:
         row += 1
     row = _write_chart(page, row, table, [len(one) for one in parts])
     if table.foot:
-        page.text(row, 0, table.foot, "note")
+        page.cell(row, 0, table.foot, "note")
         row += 1
     return row
 
@@ -170,30 +170,27 @@ def _write_figure(page: Page, row: int, at: int, figure: Figure, *, parts: str, 
     """Write a figure and return the column after it."""
     rate = figure.rate
     for place, value in enumerate((rate.value, rate.low, rate.high), start=at):
-        page.number(row, place, value, style)
+        page.cell(row, place, value, style)
     if parts == "bounds":
         return at + 3
-    page.number(row, at + 3, rate.n, "count")
-    page.number(row, at + 4, rate.unscored, "count")
+    page.cell(row, at + 3, rate.n, "count")
+    page.cell(row, at + 4, rate.unscored, "count")
     return at + 5
 
 
 def _write_cell(page: Page, row: int, at: int, cell: Cell) -> None:
     match cell:
         case Number():
-            page.number(row, at, cell.value, cell.style)
+            page.cell(row, at, cell.value, cell.style)
         case Description():
             example = f"for example: {cell.example}" if cell.example else ""
-            page.text(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
+            page.cell(row, at, "; ".join(filter(None, (*cell.meaning.split("\n"), example))), "beside")
         case Name() | str():
-            page.text(row, at, cell.whole if isinstance(cell, Name) else cell, "indented" if at else "name")
-        case Status() | Query():
-            page.text(row, at, cell.text, "indented")
-        case IdList():
-            page.text(row, at, cell.text(), "indented")
+            page.cell(row, at, cell.whole if isinstance(cell, Name) else cell, "indented" if at else "name")
         case DiffFigure():
-            page.number(row, at, cell.diff.difference, "percent")
-        case tuple():
-            page.text(row, at, _ids(cell), "indented")
+            page.cell(row, at, cell.diff.difference, "percent")
+        case Status() | Query() | IdList() | tuple():
+            text = _ids(cell) if isinstance(cell, tuple) else cell.text() if isinstance(cell, IdList) else cell.text
+            page.cell(row, at, text, "indented")
         case _:
-            page.text(row, at, "")
+            page.cell(row, at, "")
