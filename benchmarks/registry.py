@@ -155,19 +155,22 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         run=_lazily("comparing:rows"),
         lines=(
             Line(name="rows.shuffled", what="100,000 x 5, shuffled", unit="times", bound=1.5),
-            Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=2),
-            Line(name="rows.noisy", what="100,000 x 5, float noise in a column", unit="times", bound=2.5),
+            Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=3),
+            Line(name="rows.noisy", what="100,000 x 5, float noise in a column", unit="times", bound=8),
+            Line(name="rows.wrong", what="100,000 x 5, one wrong cell", unit="times", bound=12),
             Line(name="rows.bits", what="10,000 x 20 permuted columns of 0 and 1", unit="s", bound=0.3),
         ),
     ),
     Measurement(
         name="million",
-        title="The same for a million rows of eight columns",
+        title="The same for a million rows of five columns, the most rows by default",
         run=_lazily("comparing:many_rows"),
         heavy=True,
         lines=(
-            Line(name="million.shuffled", what="1,000,000 x 8, shuffled", unit="times", bound=2.5),
-            Line(name="million.noisy", what="1,000,000 x 8, float noise in a column", unit="times", bound=3),
+            Line(name="million.shuffled", what="1,000,000 x 5, shuffled", unit="times", bound=2.5),
+            Line(name="million.noisy", what="1,000,000 x 5, float noise in a column", unit="times", bound=8),
+            Line(name="million.wrong", what="1,000,000 x 5, one wrong cell", unit="times", bound=8),
+            Line(name="million.longest", what="the longest of these comparisons", unit="s", bound=60),
         ),
     ),
     Measurement(
@@ -176,18 +179,19 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         run=_lazily("comparing:all_metrics"),
         heavy=True,
         lines=(
-            Line(name="metrics.million", what="1,000,000 x 8, time", unit="s", bound=5),
+            Line(name="metrics.million", what="1,000,000 x 5, processor time", unit="s"),
+            Line(name="metrics.longest", what="the longest metric", unit="s", bound=60),
             Line(
                 name="metrics.million_memory",
                 what="memory of the process, including both results",
                 unit="MB",
-                bound=1000,
+                bound=1500,
             ),
         ),
     ),
     Measurement(
         name="duckdb",
-        title="DuckDB, 1,000,000 x 8",
+        title="DuckDB, 1,000,000 x 5",
         run=_lazily("comparing:from_duckdb"),
         heavy=True,
         lines=(
@@ -195,29 +199,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
                 name="duckdb.million",
                 what="fetch and comparison / the client's fetch and sets",
                 unit="times",
-                bound=0.5,
+                bound=1.5,
             ),
-        ),
-    ),
-    Measurement(
-        name="spill",
-        title="Two DuckDB results spooled to files, 1,000,000 x 8 in two orders (`--rows` for more)",
-        run=_lazily("spilling:beyond_memory"),
-        heavy=True,
-        lines=(
-            Line(
-                name="spill.memory",
-                what="peak additional memory per row of both results",
-                unit="bytes",
-                bound=100,
-            ),
-            Line(
-                name="spill.noisy_memory",
-                what="the same with float noise in a column",
-                unit="bytes",
-                bound=150,
-            ),
-            Line(name="spill.time", what="processor time / in memory", unit="times", bound=1.5),
         ),
     ),
     Measurement(

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 from assay.comparison.budget import Budget
 from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells, spread
-from assay.comparison.permutation import Allow, Mapping, Side, Verify, contained_rows, twins_among
+from assay.comparison.permutation import Allow, Verify
+from assay.comparison.sides import Mapping, Side, contained_rows, twins_among
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Gold columns and as many predicted columns, matched to each other in an unknown order."""

@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from types import NoneType
+from typing import ClassVar
 
-from assay.comparison.codes import shared as codes
-from assay.comparison.codes.shared import cell_count
 from assay.model import Blame, Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
 from assay.model.failure import blamed, ruling
 from assay.ports import Executions, QueryRequest
-
-if TYPE_CHECKING:
-    from assay.comparison.codes.measures import Measures
-
-
-def by_codes(gold: Sequence[Row], predicted: Sequence[Row], *, as_python: bool = True) -> Measures | None:
-    """Two large results as codes, over which metrics count quickly; None if they are small or codes do not tell.
-
-    ``as_python``: only if Python's own equality is that of codes.
-    """
-    if cell_count(gold, predicted) < codes.MANY:
-        return None
-    from assay.comparison.codes.measures import measures  # loads numpy, which small results need not wait for
-
-    found = measures(gold, predicted)
-    return None if found is None or (as_python and not found.is_python_equality) else found
 
 
 class QueryMetric:
@@ -150,6 +134,24 @@ def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | N
         return None
     rule = ruling(failure, "predicted")
     return blamed(failure, "predicted") if rule.outcome == "unscored" else None
+
+
+_ONE_SPELLING = frozenset({int, float, str, bytes})
+"""Types whose equal values have one text; except 0.0 and -0.0."""
+
+
+def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether the rows are the same in another order, with cells of the same types and texts.
+
+    False, too, if that takes a closer look.
+    """
+    if not gold or len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    for ours, theirs in zip(zip(*gold, strict=True), zip(*predicted, strict=True), strict=True):
+        kinds = {*map(type, ours), *map(type, theirs)} - {NoneType}
+        if len(kinds) > 1 or not kinds <= _ONE_SPELLING or (float in kinds and 0.0 in ours):
+            return False
+    return Counter(gold) == Counter(predicted)
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,6 @@ from operator import attrgetter
 from msgspec import Struct, msgpack
 
 from assay.model import Diagnosis, Evidence
-from assay.model.results.columns import ColumnRows
 
 _CHUNK = 4096
 _ROW_BYTES = 56
@@ -160,8 +159,6 @@ def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
 
 def rows_size(rows: Sequence[Sequence[object]]) -> int:
     """Like `size_of`, for a result's rows: tuples of one length, and at least one."""
-    if isinstance(rows, ColumnRows):
-        return rows.nbytes
     width = len(rows[0])
     size = sys.getsizeof(rows) + len(rows) * (_ROW_BYTES + _CELL_BYTES * width)
     for start in range(0, len(rows), _CHUNK):

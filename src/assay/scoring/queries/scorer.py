@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import partial
 from marshal import dumps
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison.codes.shared import are_few, shared_codes
 from assay.comparison.result_hash import result_hash
 from assay.model import (
     STRICT,
@@ -173,13 +171,12 @@ class QueryScorer:
             apart=context.apart,
         )
         action = partial(self._score_case, context, requests, executions)
-        with nullcontext() if _are_few(context) else shared_codes():
-            try:
-                # All at once, which saves most of the time that holding each step takes.
-                what = ("case", context.key, case.id, *case.golds, prediction.query)
-                comparison, verdict, executions, scores = self._clock.run_short(what, action)
-            except OutOfTimeError:
-                comparison, verdict, executions, scores = action()
+        try:
+            # All at once, which saves most of the time that holding each step takes.
+            what = ("case", context.key, case.id, *case.golds, prediction.query)
+            comparison, verdict, executions, scores = self._clock.run_short(what, action)
+        except OutOfTimeError:
+            comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
         shown = tuple([head(gold) for gold in golds])
         answer = None
@@ -344,15 +341,6 @@ def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
         return None
     ordered = comparison is not None and comparison.ordered
     return result_hash(predicted.result, ordered=ordered, any_columns=context.options.columns == "any")
-
-
-def _are_few(context: CaseContext) -> bool:
-    """Whether all results are so small that nothing about them is worth keeping for the next step."""
-    for execution in context.golds:
-        if execution.result is not None and not are_few(execution.result.rows):
-            return False
-    predicted = context.execution
-    return predicted is None or predicted.result is None or are_few(predicted.result.rows)
 
 
 def with_causes(diagnoser: Diagnoser, context: CaseContext, evidence: Evidence) -> Evidence:
