@@ -174,6 +174,20 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         ),
     ),
     Measurement(
+        name="sizes",
+        title="Comparing at the sizes from which less is done, or numpy does it",
+        run=_lazily("sizes:at_each_size"),
+        lines=(
+            Line(name="sizes.near", what="20,000 x 5, one wrong cell, with near misses / without", unit="times"),
+            Line(name="sizes.greedy", what="400,000 x 5, one wrong cell, columns guessed by their values", unit="s"),
+            Line(name="sizes.clusters", what="5,000 numbers into clusters", unit="ms"),
+            Line(name="sizes.clusters_numpy", what="the same by numpy", unit="ms"),
+            Line(name="sizes.hashes", what="4,000 cells, 50 rounds of hashes", unit="ms"),
+            Line(name="sizes.hashes_numpy", what="the same by numpy", unit="ms"),
+            Line(name="sizes.numpy", what="loading numpy", unit="ms"),
+        ),
+    ),
+    Measurement(
         name="metrics",
         title="A million rows in another order, compared and scored by all metrics",
         run=_lazily("comparing:all_metrics"),

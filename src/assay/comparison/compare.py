@@ -17,15 +17,12 @@ from assay.comparison.pairing import Pairing
 from assay.comparison.reason import Finding
 from assay.comparison.shapes import PivotedResult, shape_misses
 from assay.comparison.sides import Mapping, NoPlaces, Side, key_rows
+from assay.comparison.sizes import GREEDY_CELLS, NEAR_MISS_CELLS
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.errors import plural
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
 
-_NEAR_MISS_CELLS = 200_000
-"""With more cells than this on both sides together, near misses are not searched."""
-_GREEDY_CELLS = 4_000_000
-"""With more cells than this, a mismatch is shown by position."""
 _PORTION = 128
 """Rows that are looked up together."""
 _MATCHED_SAMPLE = 5
@@ -218,7 +215,7 @@ class _Difference(Struct, frozen=True):
         boolean = self.options.boolean_is_integer
         ours, _ = to_columns(gold.rows, widths[0], boolean_is_integer=boolean)
         theirs, _ = to_columns(predicted.rows, widths[1], boolean_is_integer=boolean)
-        clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= _GREEDY_CELLS else None
+        clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= GREEDY_CELLS else None
         mapping = self._by_position() if self._goes_by_position(cells) else None
         if mapping is None:
             one, two = (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)
@@ -227,7 +224,7 @@ class _Difference(Struct, frozen=True):
         partners = self._paired(ours, theirs, pairs, clusters) if pairs else [None] * len(gold.rows)
         counts = (len(gold.rows), len(predicted.rows))
         close: tuple[NearMiss, ...] = ()
-        if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
+        if self.options.near_misses and cells <= NEAR_MISS_CELLS:
             places = tuple(place for place, segment in enumerate(self.answer.segments) for _ in range(segment.take))
             close = near_misses(
                 Side(columns=ours, places=places if self.answer.ordered else NoPlaces(counts[0])),
@@ -261,7 +258,7 @@ class _Difference(Struct, frozen=True):
         )
 
     def _goes_by_position(self, cells: int) -> bool:
-        return self.options.columns == "strict" or cells > _GREEDY_CELLS
+        return self.options.columns == "strict" or cells > GREEDY_CELLS
 
     def _by_position(self) -> tuple[int | None, ...]:
         width = self.predicted.column_count

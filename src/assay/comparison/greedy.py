@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.comparison.cells import Column, Key
-
-_GREEDY_WORK = 20_000_000
-"""Limit for the cells that are read to guess which columns correspond; the rest are paired by position."""
+from assay.comparison.sizes import GREEDY_WORK
 
 
 def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple[int | None, ...]:
@@ -23,7 +21,7 @@ def greedy_mapping(gold: Sequence[Column], predicted: Sequence[Column]) -> tuple
     used = {option for option in mapping if option is not None}
     left = [column for column, option in enumerate(mapping) if option is None]
     free = [option for option in range(len(predicted)) if option not in used]
-    if len(free) * sum(len(ours[column]) for column in left) > _GREEDY_WORK:
+    if len(free) * sum(len(ours[column]) for column in left) > GREEDY_WORK:
         return tuple(column if option is None and column in free else option for column, option in enumerate(mapping))
     scored: list[tuple[float, bool, int, int]] = []
     for column in left:

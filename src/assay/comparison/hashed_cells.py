@@ -10,6 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from assay.comparison.sides import Side
+from assay.comparison.sizes import NUMPY_CELLS
 
 if TYPE_CHECKING:
     from numpy import uint64
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     Sums: TypeAlias = NDArray[uint64]
 
-MANY = 4_001
-"""From this many cells on they are summed by numpy; with fewer it need not be loaded."""
 _BITS = 2**64 - 1
 _SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
@@ -42,7 +41,7 @@ class HashedCells(Protocol):
 
 def hashed_cells(side: Side, cells: int) -> HashedCells:
     """This side of a search that reads ``cells`` cells at a time."""
-    return FewHashed(side) if cells < MANY else ManyHashed.of(side)
+    return FewHashed(side) if cells < NUMPY_CELLS else ManyHashed.of(side)
 
 
 class FewHashed:

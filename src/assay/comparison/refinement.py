@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from assay.comparison.budget import Budget
-from assay.comparison.hashed_cells import MANY, HashedCells, ManyHashed, hashed_cells, spread
+from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells, spread
 from assay.comparison.sides import Mapping, Side
+from assay.comparison.sizes import NUMPY_ROUNDS
 
 Colours: TypeAlias = tuple[list[int], list[int]]
 """The colours of the gold and the predicted columns."""
-_SHORT = 50
-"""Rounds after which loading numpy pays off."""
 
 
 class Refinement:
@@ -75,7 +74,7 @@ class Refinement:
         while True:
             self.budget.spend(2 * self.cells)
             self.rounds += 1
-            if self.rounds == _SHORT and self.cells < MANY:
+            if self.rounds == NUMPY_ROUNDS and not isinstance(self.gold, ManyHashed):
                 self.gold, self.predicted = map(ManyHashed.of, self.sides)
             hashed = self.gold, self.predicted
             rows = [side.sums(each) for side, each in zip(hashed, colours, strict=True)]

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from msgspec import Struct
 
 from assay.comparison.cells import Column, Key
+from assay.comparison.sizes import NUMPY_NUMBERS
 from assay.model import ComparisonOptions
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ _ROUNDING = 2.0**-50
 """An upper bound, as a share of the larger number, of the error of converting two numbers to floats and subtracting."""
 _LEAST = 1e-300
 """An upper bound of the error near 0, if floats lose digits."""
-_FEW = 5_000
-"""Up to this many numbers are clustered without numpy, which then need not be loaded."""
 Chain: TypeAlias = tuple[int, int, bool]
 _WORTH_EXACTNESS = 400
 """Powers of ten: a decimal beyond them is close to no float, except a tiny one to 0."""
@@ -155,7 +154,7 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
     floats, exact = _distinct_numbers(columns)
     if not floats or not (options.relative_tolerance or options.absolute_tolerance):
         return None
-    line = _few_in_line if len(floats) + len(exact) <= _FEW else _many_in_line
+    line = _few_in_line if len(floats) + len(exact) <= NUMPY_NUMBERS else _many_in_line
     keys, chains = line(floats, exact, options)
     representative: dict[Key, Key] = {}
     loose: set[Key] = set()

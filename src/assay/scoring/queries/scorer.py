@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from marshal import dumps
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -302,7 +301,6 @@ _HEAD_ROWS = 5
 """Rows to keep of each result, if a reader will want to see them."""
 _HEAD_CHARACTERS = 100_000
 """The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
-_FEW_CELLS = 1_000
 
 
 def with_head(execution: Execution, *, rows: int, cut: bool) -> Execution:
@@ -311,7 +309,7 @@ def with_head(execution: Execution, *, rows: int, cut: bool) -> Execution:
     if result is None or not rows:
         return execution.without_rows()
     head = result.rows[:rows]
-    return execution.without_rows(head=tuple(_within_characters(head)) if cut and not _is_short(head) else head)
+    return execution.without_rows(head=tuple(_within_characters(head)) if cut else head)
 
 
 def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
@@ -322,16 +320,6 @@ def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
         if left < 0 and row is not rows[0]:
             return
         yield cells
-
-
-def _is_short(rows: Sequence[Row]) -> bool:
-    """Whether the rows surely have fewer characters than a head may have: a check many times as fast as counting."""
-    if not rows or len(rows) * len(rows[0]) > _FEW_CELLS:
-        return False
-    try:
-        return len(dumps(rows)) < _HEAD_CHARACTERS  # type: ignore[arg-type]
-    except ValueError:  # dates, decimals and the like
-        return False
 
 
 def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
