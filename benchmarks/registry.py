@@ -156,8 +156,8 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         lines=(
             Line(name="rows.shuffled", what="100,000 x 5, shuffled", unit="times", bound=1.5),
             Line(name="rows.swapped", what="100,000 x 5, two columns swapped", unit="times", bound=3),
-            Line(name="rows.noisy", what="100,000 x 5, float noise in a column", unit="times", bound=8),
-            Line(name="rows.wrong", what="100,000 x 5, one wrong cell", unit="times", bound=12),
+            Line(name="rows.noisy", what="100,000 x 5, float noise in a column", unit="times", bound=12),
+            Line(name="rows.wrong", what="100,000 x 5, one wrong cell", unit="times", bound=20),
             Line(name="rows.bits", what="10,000 x 20 permuted columns of 0 and 1", unit="s", bound=0.3),
         ),
     ),
@@ -168,7 +168,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
         heavy=True,
         lines=(
             Line(name="million.shuffled", what="1,000,000 x 5, shuffled", unit="times", bound=2.5),
-            Line(name="million.noisy", what="1,000,000 x 5, float noise in a column", unit="times", bound=8),
+            Line(name="million.noisy", what="1,000,000 x 5, float noise in a column", unit="times", bound=10),
             Line(name="million.wrong", what="1,000,000 x 5, one wrong cell", unit="times", bound=8),
             Line(name="million.longest", what="the longest of these comparisons", unit="s", bound=60),
         ),

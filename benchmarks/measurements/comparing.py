@@ -17,7 +17,7 @@ from assay.comparison.compare import compare
 from assay.engines.duckdb import DuckdbEngine
 from assay.model import Case, ComparisonOptions, DatabaseUrl, Execution, Limits, Prediction, Result, Row
 from assay.ports import Executions
-from benchmarks.frame import Setup, cpu_seconds, own_peak_mb, seconds
+from benchmarks.frame import Setup, cpu_seconds, own_peak_mb
 from benchmarks.tpch.tables import make_tables, queries
 
 Rows = list[Row]
@@ -86,7 +86,7 @@ def rows(setup: Setup) -> dict[str, float]:
         "rows.swapped": against_sets(gold, swapped, same, setup.rounds),
         "rows.noisy": against_sets(gold, noisy(same), same, setup.rounds),
         "rows.wrong": against_sets(gold, wrong(same), same, setup.rounds, equal=False),
-        "rows.bits": seconds(lambda: compare(Result.of(permuted), Result.of(bits))),
+        "rows.bits": cpu_seconds(lambda: compare(Result.of(permuted), Result.of(bits))),
     }
 
 

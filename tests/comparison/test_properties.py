@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.comparison.answer import Answer
 from assay.comparison.cells import key_of
 from assay.comparison.compare import compare, compare_with_itself
 from assay.comparison.result_hash import result_hash
 from assay.model import Cell, ComparisonOptions, Result, Row
+from many_cases import each
 
 QUICK = ComparisonOptions(near_misses=False, sample_rows=0)
 CELLS = st.one_of(
@@ -139,3 +141,38 @@ def test_a_result_beside_itself_is_what_the_comparison_says(result: Result, opti
         assert said == compare(result, Answer.bag(result), options)
     else:
         assert not result.rows or not options.boolean_is_integer
+
+
+@each("kind", ["same", "swapped", "noisy", "noisy and swapped", "one cell", "one row twice", "bits"])
+@each("seed", range(4))
+def test_larger_tables_are_equal_in_any_order_and_no_other_ones(kind: str, seed: int) -> None:
+    chance = random.Random(seed)
+    gold: list[Row] = [
+        (
+            chance.randrange(900),
+            chance.random(),
+            f"name {chance.randrange(10)}",
+            chance.choice((None, 1, 2.5, chance.random())),
+            Decimal(chance.randrange(9)) / 4,
+            chance.randrange(2),
+        )
+        for _ in range(600)
+    ]
+    if kind == "bits":
+        gold = [tuple(chance.randrange(2) for _ in range(8)) for _ in gold]
+    predicted = [list(row) for row in chance.sample(gold, len(gold))]
+    if kind.startswith("noisy"):
+        for row in predicted:
+            row[1] *= 1 + chance.choice((1e-13, -3e-13, 0))  # type: ignore[operator]
+    if kind == "one cell":
+        predicted[7][chance.randrange(6)] = "else"
+    if kind == "one row twice":
+        predicted[7] = predicted[8]
+    order = list(range(len(gold[0])))
+    if "swapped" in kind or kind == "bits":
+        chance.shuffle(order)
+    other = Result.of([[row[column] for column in order] for row in predicted])
+    for near_misses in (False, True):
+        found = compare(other, Result.of(gold), replace(QUICK, near_misses=near_misses))
+        assert found.equal == (kind not in ("one cell", "one row twice"))
+        assert found.equal or found.missing_rows == 1

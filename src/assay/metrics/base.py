@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import itemgetter
 from types import NoneType
 from typing import ClassVar
 
@@ -140,18 +141,25 @@ _ONE_SPELLING = frozenset({int, float, str, bytes})
 """Types whose equal values have one text; except 0.0 and -0.0."""
 
 
-def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
-    """Whether the rows are the same in another order, with cells of the same types and texts.
-
-    False, too, if that takes a closer look.
-    """
+def same_bag_and_texts(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether the rows are the same in any order, with cells of the same types and texts. False if in doubt."""
     if not gold or len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    for ours, theirs in zip(zip(*gold, strict=True), zip(*predicted, strict=True), strict=True):
-        kinds = {*map(type, ours), *map(type, theirs)} - {NoneType}
-        if len(kinds) > 1 or not kinds <= _ONE_SPELLING or (float in kinds and 0.0 in ours):
+    for cell in map(itemgetter, range(len(gold[0]))):
+        kinds = {*map(type, map(cell, gold)), *map(type, map(cell, predicted))} - {NoneType}
+        if len(kinds) > 1 or not kinds <= _ONE_SPELLING or (float in kinds and 0.0 in map(cell, gold)):
             return False
-    return Counter(gold) == Counter(predicted)
+    return same_bag(gold, predicted)
+
+
+def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether the rows are the same in any order, by Python's equality. Raises TypeError for a cell without a hash."""
+    distinct = set(gold)
+    if len(distinct) == len(gold) == len(predicted):
+        # Each gold row occurs once, and there are as many predicted rows: removing these must leave nothing.
+        distinct.difference_update(predicted)
+        return not distinct
+    return dict.__eq__(Counter(gold), Counter(predicted))
 
 
 @lru_cache(maxsize=1024)

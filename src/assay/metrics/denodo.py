@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from assay.comparison.cells import Column, to_columns
 from assay.comparison.tolerance import cluster_numbers
-from assay.metrics.base import ResultMetric, same_bag, unscorable, unscored
+from assay.metrics.base import ResultMetric, same_bag_and_texts, unscorable, unscored
 from assay.metrics.bird import BirdSoftF1, soft_precision
 from assay.metrics.match import Match
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
@@ -119,7 +119,7 @@ class PercentOverlap(ResultMetric):
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Jaccard's index of two bags."""
         rows = predicted.result.rows if predicted.result else ()
-        if gold.rows == rows or same_bag(gold.rows, rows):
+        if gold.rows == rows or same_bag_and_texts(gold.rows, rows):
             return 1.0
         sides = _as_keys(gold, predicted)
         bags = [Counter(chain.from_iterable(columns)) for columns in sides]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from assay.metrics.base import befallen, gold_failure, plain_score, unscored
+from assay.metrics.base import befallen, gold_failure, plain_score, same_bag, unscored
 from assay.model import Case, Comparison, Execution, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -63,11 +63,9 @@ def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
     """Whether two results are equal as bags of rows, by Python's own equality of their cells."""
     if len(first) != len(second):
         return False
-    return first == second or _counted(first) == _counted(second)
-
-
-def _counted(rows: Sequence[Row]) -> Counter[object]:
+    if first == second:
+        return True
     try:
-        return Counter(rows)
+        return same_bag(first, second)
     except TypeError:  # lists and maps in cells, from engines that have them
-        return Counter(map(repr, rows))
+        return Counter(map(repr, first)) == Counter(map(repr, second))

@@ -19,7 +19,15 @@ from typing import Any, ClassVar
 from assay.comparison.budget import BudgetSpent
 from assay.comparison.permutation import find_mapping
 from assay.comparison.sides import NoPlaces, Side
-from assay.metrics.base import QueryMetric, befallen, gold_failure, runs_as_empty, same_bag, unscored, without_query
+from assay.metrics.base import (
+    QueryMetric,
+    befallen,
+    gold_failure,
+    runs_as_empty,
+    same_bag_and_texts,
+    unscored,
+    without_query,
+)
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.model.results.cells import MapEntries
 from assay.ports import Executions, QueryRequest
@@ -173,7 +181,7 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return False
     if gold is predicted or (gold == predicted and _typed_alike(gold, predicted)):
         return True
-    if not ordered and same_bag(gold, predicted):
+    if not ordered and same_bag_and_texts(gold, predicted):
         return True
     gold, predicted = _hashable(gold), _hashable(predicted)
     ours, theirs = list(map(_unordered, gold)), list(map(_unordered, predicted))

@@ -14,7 +14,7 @@ from math import isclose, isnan
 from operator import ne
 from typing import ClassVar
 
-from assay.metrics.base import ResultMetric, befallen, same_bag, unscored
+from assay.metrics.base import ResultMetric, befallen, same_bag_and_texts, unscored
 from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.model import Case, Cell, Comparison, Execution, GivenResult, Prediction, Result, Score
 from assay.ports import Executions
@@ -105,7 +105,7 @@ def _columns_found(gold: Result, predicted: Result, wanted: Sequence[int], *, ig
     """1 if each of the gold query's (wanted) columns is one of the predicted ones, else 0."""
     if gold.rows and gold.rows == predicted.rows:
         return 1.0
-    if ignore_order and same_bag(gold.rows, predicted.rows):
+    if ignore_order and same_bag_and_texts(gold.rows, predicted.rows):
         return 1.0
     columns = list(wanted or range(gold.column_count))
     theirs, ours = _vectors(predicted), _vectors(gold)
