@@ -30,7 +30,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=Setup().rounds)
     parser.add_argument("--workers", type=int, default=Setup().workers)
     parser.add_argument("--cases", type=int, default=Setup().cases, help="of the large run")
-    parser.add_argument("--rows", type=int, default=Setup().rows, help="of each result beyond memory (spill)")
     parser.add_argument(
         "--peer", action="append", default=[], metavar="NAME=COMMAND", help="see each measurement that has a peer"
     )
@@ -49,7 +48,7 @@ def main() -> int:
             print(f"{one.name:<16} {one.title}{' (takes minutes)' if one.heavy else ''}")
         return 0
     arguments = [argument for argument in sys.argv[1:] if argument not in (*given.names, "--all")]
-    keep = (given.cases, given.rows) == (Setup().cases, Setup().rows)  # the page is about one size
+    keep = given.cases == Setup().cases  # the page is about one size
     missed = [one.name for one in chosen if not _measure(one, arguments, keep=keep)]
     return int(bool(missed))
 
@@ -61,7 +60,6 @@ def _measure_here(measurement: Measurement, given: argparse.Namespace) -> dict[s
         rounds=given.rounds,
         workers=given.workers,
         cases=given.cases,
-        rows=given.rows,
         peers=peers,
     )
     try:

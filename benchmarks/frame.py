@@ -39,8 +39,6 @@ class Setup:
     workers: int = 2
     cases: int = 100_000
     """Cases of the large run."""
-    rows: int = 1_000_000
-    """Rows of each result that does not fit into memory."""
     peers: Mapping[str, str] = field(default_factory=dict)
     """Per peer, the interpreter that has it, or the command that runs its script."""
 

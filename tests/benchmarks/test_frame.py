@@ -69,19 +69,6 @@ def test_what_is_measured_on_spiders_set_runs(registry: Any, spider: Path, name:
     assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
 
 
-def test_results_beyond_memory_are_compared_in_files_and_measured(registry: Any) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "spill", "--here", "--rows", "120000"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    (measured,) = [one for one in registry.MEASUREMENTS if one.name == "spill"]
-    assert set(json.loads(done.stdout)) == {line.name for line in measured.lines}
-
-
 def test_the_page_is_what_was_measured(registry: Any) -> None:
     writer, frame = import_module("benchmarks.page_writer"), import_module("benchmarks.frame")
     figures = frame.kept_figures()

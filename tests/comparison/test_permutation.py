@@ -13,8 +13,9 @@ from assay.comparison.answer import Answer, Segment
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.compare import compare
 from assay.comparison.contained import find_contained_mapping
-from assay.comparison.permutation import Side, find_mapping, same_rows
+from assay.comparison.permutation import find_mapping
 from assay.comparison.refinement import Refinement
+from assay.comparison.sides import Side, same_rows
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions, Result, Row
 from many_cases import each

@@ -11,21 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from assay.engines.duckdb import columnar
-from assay.engines.duckdb import engine as engine_module
 from assay.engines.duckdb.engine import DuckdbEngine
 from assay.errors import DatabaseError
 from assay.model import DatabaseUrl, Limits
 
 LIMITS = Limits(timeout_s=30.0, max_memory_bytes=256 * 1024 * 1024, max_rows=200_000)
-
-
-@pytest.fixture(autouse=True, params=["rows", "columns"])
-def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether a result is fetched as rows or as columns, nobody else sees."""
-    if request.param == "columns":
-        monkeypatch.setattr(engine_module, "_MANY_ROWS", 0)
-        monkeypatch.setattr(columnar, "_FEW_CELLS", -1)
 
 
 @pytest.fixture
@@ -107,6 +97,37 @@ def test_the_caps_cut_a_result_and_say_so(shop: Path) -> None:
         assert "bytes" in cut.failure.message
     assert engine.execute("SELECT i FROM range(100) r(i)").status == "rows"
     engine.close()
+
+
+@pytest.mark.parametrize("rows", [2_047, 2_048, 2_049, 10_000])
+def test_the_cap_on_rows_keeps_that_many(shop: Path, rows: int) -> None:
+    engine = open_engine(shop, Limits(max_rows=rows))
+    cut = engine.execute("SELECT i FROM range(20000) r(i)")
+    assert (cut.status, cut.row_count, cut.result.rows[-1]) == ("truncated", rows, (rows - 1,))
+    whole = engine.execute(f"SELECT i FROM range({rows}) r(i)")
+    assert (whole.status, whole.row_count) == ("rows", rows)
+    engine.close()
+
+
+def test_after_each_way_to_end_the_next_query_runs(shop: Path) -> None:
+    engine = open_engine(shop, Limits(max_rows=2_500, timeout_s=1.0))
+    for query, status in [
+        ("SELECT i FROM range(30000) r(i)", "truncated"),
+        (
+            "SELECT a.i FROM range(30000) a(i), range(30000) b(i), range(30000) c(i) WHERE hash(a.i + b.i * c.i) = 1",
+            "timeout",
+        ),
+        ("SELECT CASE WHEN i = 2000 THEN 'x' ELSE '1' END::INTEGER FROM range(30000) r(i)", "error"),
+    ]:
+        assert engine.execute(query).status == status
+        assert engine.execute("SELECT 42 AS answer").result.rows == ((42,),)
+    engine.close()
+
+
+def test_variables_of_this_program_are_not_tables(engine: DuckdbEngine) -> None:
+    secrets = {"key": [1, 2, 3]}
+    assert secrets
+    assert engine.execute("SELECT * FROM secrets").status == "error"
 
 
 def test_a_query_that_does_not_fit_into_memory_fails_and_spills_nothing(shop: Path) -> None:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from assay.errors import UsageError
 from assay.model import Ambiguity, Result, Row
-from assay.model.results.result import Rows
 
 
 class Segment(Struct, frozen=True, kw_only=True):
@@ -21,7 +20,7 @@ class Segment(Struct, frozen=True, kw_only=True):
     below ``len(rows)`` means that a LIMIT cuts through tied rows.
     """
 
-    rows: Rows
+    rows: tuple[Row, ...]
     take: int
     start: int = 0
     """The position of its first row among all rows before LIMIT and OFFSET."""
@@ -77,7 +76,7 @@ class Answer(Struct, frozen=True, kw_only=True):
             start = stop
         return cls(result=result, segments=tuple(segments), ordered=ordered, all_seen=start == len(rows))
 
-    def with_rows(self, change: Callable[[Rows], Rows]) -> Answer:
+    def with_rows(self, change: Callable[[tuple[Row, ...]], tuple[Row, ...]]) -> Answer:
         """The same answer with this change to its rows, one by one and in order."""
         if self.segments and self.segments[0].rows is self.result.rows:
             changed = replace(self.result, rows=change(self.result.rows))

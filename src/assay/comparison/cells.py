@@ -18,7 +18,6 @@ from uuid import UUID
 
 from assay.model import Cell, Row
 from assay.model.results.cells import MapEntries
-from assay.model.results.columns import ColumnRows
 
 Key: TypeAlias = Hashable
 Column: TypeAlias = Sequence[Key]
@@ -84,8 +83,6 @@ def _map_key(entries: Iterable[tuple[Cell, Cell]], boolean_is_integer: bool) -> 
 
 def cell_types(rows: Iterable[Row]) -> set[type]:
     """The types that occur in these rows."""
-    if isinstance(rows, ColumnRows):
-        return set(rows.kinds)
     return set(map(type, chain.from_iterable(rows)))
 
 

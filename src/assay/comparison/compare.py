@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 
 from assay.comparison.answer import Answer
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key, cell_types, comparable_as_they_are, to_columns
-from assay.comparison.codes import shared as codes
 from assay.comparison.greedy import greedy_mapping
 from assay.comparison.near import near_misses
 from assay.comparison.pairing import Pairing
-from assay.comparison.permutation import Mapping, NoPlaces, Side, key_rows
 from assay.comparison.reason import Finding
 from assay.comparison.shapes import PivotedResult, shape_misses
-from assay.comparison.single_column import LoneColumns, lone_columns, partners
+from assay.comparison.sides import Mapping, NoPlaces, Side, key_rows
+from assay.comparison.sizes import GREEDY_CELLS, NEAR_MISS_CELLS
 from assay.comparison.tolerance import Clusters, cluster_numbers
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.errors import plural
 from assay.model import AlignedRow, Comparison, ComparisonOptions, NearMiss, Result, Row
-from assay.model.results.columns import ColumnRows
 
-if TYPE_CHECKING:
-    from assay.comparison.codes.agreement import CodedPair
-
-_SORTED_CELLS = 2_000_000
-"""From this many cells on, rows in another order are sorted by codes, which takes less memory than sets of rows."""
-_NEAR_MISS_CELLS = 200_000
-"""With more cells than this on both sides together, near misses are not searched."""
-_GREEDY_CELLS = 4_000_000
-"""With more cells than this, a mismatch is shown by position."""
 _PORTION = 128
 """Rows that are looked up together."""
 _MATCHED_SAMPLE = 5
@@ -62,30 +51,19 @@ def compare(
     answer = gold if isinstance(gold, Answer) else Answer.bag(gold)
     if not answer.result.rows and not predicted.rows:
         return _both_empty(answer, predicted)
-    if codes.are_few(answer.result.rows, predicted.rows):
-        return _compared(answer, predicted, options, budget, described=described)
-    with codes.shared_codes():
-        return _compared(answer, predicted, options, budget, described=described)
-
-
-def _compared(
-    answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget, *, described: bool
-) -> Comparison:
     widths_agree = answer.result.column_count == predicted.column_count
-    lone: LoneColumns | None = None
     if widths_agree and len(answer.result.rows) == len(predicted.rows):
-        if _equal_as_they_are(answer, predicted, options, in_order=_takes_sorting(answer, predicted)):
+        if _equal_as_they_are(answer, predicted, options):
             return _equal(answer, predicted, tuple(range(predicted.column_count)), options)
-        lone = lone_columns(answer, predicted, options)
         try:
-            mapping = _equal_mapping(answer, predicted, options, budget, lone)
+            mapping = _equal_mapping(answer, predicted, options, budget)
         except BudgetSpent as spent:
             return _undecided(answer, predicted, spent)
         if mapping is not None:
             return _equal(answer, predicted, mapping, options)
     if not described:
         return _different(answer, predicted)
-    return _Difference(answer, predicted, options, budget).describe(lone)
+    return _Difference(answer, predicted, options, budget).describe()
 
 
 def compare_with_itself(result: Result, options: ComparisonOptions) -> Comparison | None:
@@ -142,58 +120,19 @@ def _undecided(answer: Answer, predicted: Result, spent: BudgetSpent) -> Compari
     )
 
 
-def _takes_all(answer: Answer) -> bool:
-    """Whether every gold row must be in the prediction."""
-    return all(segment.take == len(segment.rows) for segment in answer.segments)
-
-
-def _cells(answer: Answer, predicted: Result) -> int:
-    return predicted.column_count * (len(predicted.rows) + len(answer.result.rows))
-
-
-def _takes_sorting(answer: Answer, predicted: Result) -> bool:
-    columnar = isinstance(predicted.rows, ColumnRows) or isinstance(answer.result.rows, ColumnRows)
-    return _cells(answer, predicted) >= (codes.MANY if columnar else _SORTED_CELLS) and _takes_all(answer)
-
-
-def _equal_mapping(
-    answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget, lone: LoneColumns | None
-) -> Mapping | None:
+def _equal_mapping(answer: Answer, predicted: Result, options: ComparisonOptions, budget: Budget) -> Mapping | None:
     """The mapping of columns that makes rows equal which are not equal as they are; None if there is none."""
-    if lone is not None:
-        return (0,) if lone.equal else None
     budget.check_clock()
-    takes_all = _takes_all(answer)
-    if takes_all and _cells(answer, predicted) >= codes.MANY:
-        coded = _coded_pair(answer, predicted, options)
-        if coded is not None:
-            return coded.agreement(budget)
     gold, theirs = _sides(answer, predicted, options)
+    takes_all = all(segment.take == len(segment.rows) for segment in answer.segments)
     return find_agreement(gold, theirs, options, budget, contained=not takes_all)
 
 
-def _coded_pair(answer: Answer, predicted: Result, options: ComparisonOptions) -> CodedPair | None:
-    """The two results as codes; None if cells contain other cells, which may include floats."""
-    from assay.comparison.codes.agreement import coded_pair
-
-    gold = answer.segments[0].rows
-    if len(answer.segments) > 1:
-        # The gold result's own rows are the segments' if these take all of theirs, but may be in another order.
-        gold = tuple(row for segment in answer.segments for row in segment.rows)
-    counts = [segment.take for segment in answer.segments]
-    return coded_pair(gold, predicted.rows, predicted.column_count, counts, options)
-
-
-def _equal_as_they_are(
-    answer: Answer, predicted: Result, options: ComparisonOptions, *, in_order: bool = False
-) -> bool:
-    """The fast path: Python compares or hashes the tuples as they are, with columns in the gold query order.
-
-    ``in_order``: only whether they are in the gold query order, too.
-    """
+def _equal_as_they_are(answer: Answer, predicted: Result, options: ComparisonOptions) -> bool:
+    """The fast path: Python compares or hashes the tuples as they are, with columns in the gold query order."""
     ours, theirs = answer.result.rows, predicted.rows
-    same = codes.same_lists(ours, theirs)
-    if same or in_order or answer.ordered or len(ours) == 1:
+    same = ours == theirs
+    if same or answer.ordered or len(ours) == 1:
         return same and (options.boolean_is_integer or comparable_as_they_are(cell_types(ours) | cell_types(theirs)))
     # Looking up one row first avoids building the set if the columns are in another order.
     if theirs[0] not in ours:
@@ -269,20 +208,14 @@ class _Difference(Struct, frozen=True):
     options: ComparisonOptions
     budget: Budget
 
-    def describe(self, lone: LoneColumns | None) -> Comparison:
-        if not self.options.near_misses and (lone := lone or lone_columns(self.answer, self.predicted, self.options)):
-            return self._described((0,), lone.partners(), ())
+    def describe(self) -> Comparison:
         gold, predicted = self.answer.result, self.predicted
         widths = gold.column_count, predicted.column_count
         cells = len(gold.rows) * widths[0] + len(predicted.rows) * widths[1]
-        if cells > max(_NEAR_MISS_CELLS, codes.MANY):
-            found = self._by_codes(cells)
-            if found is not None:
-                return found
         boolean = self.options.boolean_is_integer
         ours, _ = to_columns(gold.rows, widths[0], boolean_is_integer=boolean)
         theirs, _ = to_columns(predicted.rows, widths[1], boolean_is_integer=boolean)
-        clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= _GREEDY_CELLS else None
+        clusters = cluster_numbers([*ours, *theirs], self.options) if cells <= GREEDY_CELLS else None
         mapping = self._by_position() if self._goes_by_position(cells) else None
         if mapping is None:
             one, two = (clusters.apply(ours), clusters.apply(theirs)) if clusters else (ours, theirs)
@@ -291,7 +224,7 @@ class _Difference(Struct, frozen=True):
         partners = self._paired(ours, theirs, pairs, clusters) if pairs else [None] * len(gold.rows)
         counts = (len(gold.rows), len(predicted.rows))
         close: tuple[NearMiss, ...] = ()
-        if self.options.near_misses and cells <= _NEAR_MISS_CELLS:
+        if self.options.near_misses and cells <= NEAR_MISS_CELLS:
             places = tuple(place for place, segment in enumerate(self.answer.segments) for _ in range(segment.take))
             close = near_misses(
                 Side(columns=ours, places=places if self.answer.ordered else NoPlaces(counts[0])),
@@ -303,19 +236,6 @@ class _Difference(Struct, frozen=True):
             shapes = PivotedResult.of(gold, ours), PivotedResult.of(predicted, theirs)
             close = (*close, *shape_misses(*shapes, self.options, self.budget))
         return self._described(mapping, partners, close)
-
-    def _by_codes(self, cells: int) -> Comparison | None:
-        """Like `describe`, for large results, without near misses; None if codes do not suffice."""
-        from assay.comparison.codes.difference import coded_difference
-
-        gold, predicted = self.answer.result, self.predicted
-        found = coded_difference(gold, predicted, self.options, near=cells <= _GREEDY_CELLS)
-        if found is None:
-            return None
-        mapping = self._by_position() if self._goes_by_position(cells) else found.mapping()
-        pairs = _pairs(mapping)
-        partners = found.partners(pairs) if pairs else [None] * len(gold.rows)
-        return self._described(mapping, partners, ())
 
     def _described(
         self, mapping: tuple[int | None, ...], partners: Sequence[int | None], close: tuple[NearMiss, ...]
@@ -338,7 +258,7 @@ class _Difference(Struct, frozen=True):
         )
 
     def _goes_by_position(self, cells: int) -> bool:
-        return self.options.columns == "strict" or cells > _GREEDY_CELLS
+        return self.options.columns == "strict" or cells > GREEDY_CELLS
 
     def _by_position(self) -> tuple[int | None, ...]:
         width = self.predicted.column_count
@@ -390,7 +310,7 @@ class _Difference(Struct, frozen=True):
                 clusters = None  # then only identical cells are shown as equal
         if clusters is not None:
             ours, theirs = clusters.apply(ours), clusters.apply(theirs)
-        return partners(
+        return _partners(
             key_rows([ours[column] for column in columns]), key_rows([theirs[option] for option in mapping])
         )
 
@@ -422,3 +342,14 @@ class _Difference(Struct, frozen=True):
 
 def _pairs(mapping: tuple[int | None, ...]) -> list[tuple[int, int]]:
     return [(column, option) for column, option in enumerate(mapping) if option is not None]
+
+
+def _partners(wanted: Sequence[object], rows: Sequence[object]) -> list[int | None]:
+    """For each wanted row, the index of an equal row that no earlier wanted row took."""
+    places = dict(zip(rows, range(len(rows)), strict=True))
+    if len(places) == len(rows):  # a list for each row would take more memory than the rows
+        return [places.pop(row, None) for row in wanted]
+    open_places: dict[object, list[int]] = {}
+    for place in range(len(rows) - 1, -1, -1):
+        open_places.setdefault(rows[place], []).append(place)
+    return [found.pop() if (found := open_places.get(row)) else None for row in wanted]

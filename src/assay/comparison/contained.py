@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 
 from assay.comparison.budget import Budget
 from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells, spread
-from assay.comparison.permutation import Allow, Mapping, Side, Verify, contained_rows, twins_among
+from assay.comparison.permutation import Allow, Verify
+from assay.comparison.sides import Mapping, Side, contained_rows, twins_among
+from assay.comparison.sizes import NUMPY_STEPS
 
 Group: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Gold columns and as many predicted columns, matched to each other in an unknown order."""
-_SHORT = 100
-"""Steps of a search after which loading numpy pays off."""
 
 
 def find_contained_mapping(
@@ -122,7 +122,7 @@ class _Search:
         """The predicted row to match next: -1 if none divides the groups further, None if they are wrong."""
         self.budget.spend(self.cells)
         self.steps += 1
-        if self.steps == _SHORT and not isinstance(self.gold, ManyHashed):
+        if self.steps == NUMPY_STEPS and not isinstance(self.gold, ManyHashed):
             self.gold, self.predicted = map(ManyHashed.of, self.sides)
         ours, theirs = self._sums(groups)
         partners, wanted = Counter(ours), Counter(theirs)

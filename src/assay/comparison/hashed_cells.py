@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from assay.comparison.cells import Column
+from assay.comparison.sides import Side
+from assay.comparison.sizes import NUMPY_CELLS
 
 if TYPE_CHECKING:
     from numpy import uint64
@@ -17,24 +18,8 @@ if TYPE_CHECKING:
 
     Sums: TypeAlias = NDArray[uint64]
 
-MANY = 4_001
-"""From this many cells on they are summed by numpy; with fewer it need not be loaded."""
 _BITS = 2**64 - 1
 _SPREAD = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
-
-class Table(Protocol):
-    """One result: its columns of keys, and the position of each row."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Columns of keys."""
-        ...
-
-    @property
-    def places(self) -> Sequence[int]:
-        """One place per row."""
-        ...
 
 
 class HashedCells(Protocol):
@@ -54,15 +39,15 @@ class HashedCells(Protocol):
         ...
 
 
-def hashed_cells(side: Table, cells: int) -> HashedCells:
+def hashed_cells(side: Side, cells: int) -> HashedCells:
     """This side of a search that reads ``cells`` cells at a time."""
-    return FewHashed(side) if cells < MANY else ManyHashed.of(side)
+    return FewHashed(side) if cells < NUMPY_CELLS else ManyHashed.of(side)
 
 
 class FewHashed:
     """One side's rows as numbers: a hash of each cell, and of each row's position."""
 
-    def __init__(self, side: Table) -> None:
+    def __init__(self, side: Side) -> None:
         columns = [list(map(spread, map(hash, column))) for column in side.columns]
         self._columns = columns
         self.cells: Sequence[Sequence[int]] = list(zip(*columns, strict=True))
@@ -89,7 +74,7 @@ class ManyHashed:
         self._places = places
 
     @classmethod
-    def of(cls, side: Table) -> ManyHashed:
+    def of(cls, side: Side) -> ManyHashed:
         """The hashes of a side of keys."""
         import numpy as np
 

@@ -16,7 +16,7 @@ from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
 from assay.comparison.near_numbers import look_at_factors, look_at_rounding
 from assay.comparison.near_pair import Pair
-from assay.comparison.permutation import Mapping, Side, key_rows
+from assay.comparison.sides import Mapping, Side, key_rows
 from assay.comparison.tolerance import cluster_numbers
 from assay.model import ComparisonOptions, NearMiss, NearMissKind
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key
 from assay.comparison.greedy import greedy_mapping
-from assay.comparison.permutation import Mapping, NoPlaces, Side
+from assay.comparison.sides import Mapping, NoPlaces, Side
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.model import ComparisonOptions
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from assay.comparison.budget import Budget
 from assay.comparison.cells import Column, Key
-from assay.comparison.permutation import Mapping, Side
+from assay.comparison.sides import Mapping, Side
 from assay.comparison.tolerance import Clusters, as_float, is_nested, is_number, numbers_equal
 from assay.model import ComparisonOptions
 

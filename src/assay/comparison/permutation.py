@@ -11,17 +11,12 @@ symmetric that the budget is spent, the answer is "undecided", never a guess.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
-from typing import Any, Protocol, TypeAlias, overload
-
-from msgspec import Struct
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from assay.comparison.budget import Budget, BudgetSpent
-from assay.comparison.cells import Column, Key
-from assay.comparison.hashed_cells import HashedCells, hashed_cells
-from assay.comparison.refinement import Mapping, Refinement
+from assay.comparison.refinement import Refinement
+from assay.comparison.sides import Mapping, Side, same_rows, twins_among
 
 _PATIENCE = 8
 """How often the column-by-column search may read all cells of a side."""
@@ -31,173 +26,10 @@ Verify: TypeAlias = Callable[[Mapping], bool]
 Allow: TypeAlias = Callable[[int, int], bool]
 """Whether the gold column may be mapped to that predicted column at all."""
 
-__all__ = [
-    "Allow",
-    "BudgetSpent",
-    "Mapping",
-    "NoPlaces",
-    "Side",
-    "Verify",
-    "contained_rows",
-    "find_mapping",
-    "key_rows",
-    "same_rows",
-    "twins_among",
-]
-
-
-class Side(Struct, frozen=True, kw_only=True):
-    """One result for the search: its columns of keys, and the fixed position of each row.
-
-    ``places`` are the segment numbers of an ordered answer; all equal if order does not matter.
-    """
-
-    columns: Sequence[Column]
-    places: Sequence[int]
-    rows: Sequence[tuple[Key, ...]] | None = None
-    """The rows, if they consist of exactly the columns' keys; saves building them again."""
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows."""
-        return len(self.places)
-
-    def first_prefix(self) -> Sequence[int]:
-        """The hashes of rows without columns: their positions."""
-        return self.places
-
-    def extended(self, prefix: Sequence[int], column: int) -> Sequence[int]:
-        """The hashes of rows with one more column."""
-        return list(map(hash, zip(prefix, self.columns[column], strict=True)))
-
-    def total(self, prefix: Sequence[int]) -> int:
-        """A number for the bag of these rows."""
-        return sum(prefix)
-
-    def fingerprints(self, *, counted: bool = False) -> list[int]:
-        """A number for each column's set of values; ``counted``: for its bag of values."""
-        if counted:
-            return [hash(frozenset(Counter(column).items())) for column in self.columns]
-        return [hash(frozenset(column)) for column in self.columns]
-
-    def distinct_count(self, column: int) -> int:
-        """How many different values a column has."""
-        return len(set(self.columns[column]))
-
-    def twins(self) -> list[int]:
-        """For each column, the first column that is identical to it."""
-        return twins_among(self.columns)
-
-    def hashed_cells(self, cells: int) -> HashedCells:
-        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
-        return hashed_cells(self, cells)
-
-    def same_rows(self, other: Side, mapping: Mapping) -> bool:
-        """Whether the rows are equal as bags (per position) under this mapping to the other's columns."""
-        return same_rows(self, other, mapping)
-
-
-class Searched(Protocol):
-    """What the search for a permutation needs from a result, in any representation of the cells."""
-
-    @property
-    def columns(self) -> Sequence[Any]:
-        """The columns."""
-        ...
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows."""
-        ...
-
-    def first_prefix(self) -> Any:
-        """The hashes of rows without columns."""
-        ...
-
-    def extended(self, prefix: Any, column: int) -> Any:
-        """The hashes of rows with one more column."""
-        ...
-
-    def total(self, prefix: Any) -> int:
-        """A number for the bag of these rows."""
-        ...
-
-    def fingerprints(self, *, counted: bool = False) -> list[int]:
-        """A number for each column's values."""
-        ...
-
-    def distinct_count(self, column: int) -> int:
-        """How many different values a column has."""
-        ...
-
-    def twins(self) -> list[int]:
-        """For each column, the first column that is identical to it."""
-        ...
-
-    def same_rows(self, other: Any, mapping: Mapping) -> bool:
-        """Whether the rows are equal as bags under this mapping."""
-        ...
-
-    def hashed_cells(self, cells: int) -> HashedCells:
-        """The cells as numbers, for a search that looks at ``cells`` of them at a time."""
-        ...
-
-
-def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
-    """Whether the rows are equal as bags (per position) under this mapping of gold columns to predicted ones."""
-    if gold.row_count != predicted.row_count:
-        return False
-    mapped = [predicted.columns[column] for column in mapping]
-    distinct = set(gold.rows or _keyed(gold.places, gold.columns))
-    if len(distinct) == gold.row_count:
-        # No gold duplicates and as many predicted rows: if removing those leaves nothing, each gold row was there once.
-        distinct.difference_update(_keyed(predicted.places, mapped))
-        return not distinct
-    return dict.__eq__(Counter(_keyed(gold.places, gold.columns)), Counter(_keyed(predicted.places, mapped)))
-
-
-def _keyed(places: Sequence[int], columns: Sequence[Column]) -> Iterable[tuple[Key, ...]]:
-    """The rows, preceded by their positions if these differ."""
-    if columns and isinstance(places, NoPlaces):
-        return zip(*columns, strict=True)
-    return zip(places, *columns, strict=True)
-
-
-class NoPlaces(Sequence[int]):
-    """The positions of rows whose order does not matter: all 0."""
-
-    __slots__ = ("_count",)
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[int]:
-        return repeat(0, self._count)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        return ((0,) * self._count)[index]
-
-
-def contained_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
-    """Whether the predicted rows occur among the gold rows (per position), each at most as often, under this
-    mapping."""
-    ours = Counter(_keyed(gold.places, gold.columns))
-    theirs = Counter(_keyed(predicted.places, [predicted.columns[column] for column in mapping]))
-    return all(ours[row] >= count for row, count in theirs.items())
-
 
 def find_mapping(
-    gold: Searched,
-    predicted: Searched,
+    gold: Side,
+    predicted: Side,
     *,
     verify: Verify | None = None,
     allow: Allow | None = None,
@@ -218,18 +50,18 @@ def find_mapping(
         candidates = [[option for option in found if allow(column, option)] for column, found in enumerate(candidates)]
     if candidates is None or not all(candidates):
         return None
-    accept = verify or (lambda mapping: gold.same_rows(predicted, mapping))
+    accept = verify or (lambda mapping: same_rows(gold, predicted, mapping))
     if all(len(options) == 1 for options in candidates):
         only = tuple(options[0] for options in candidates)
         return only if len(set(only)) == len(only) and accept(only) else None
     if twins is None:
-        twins = predicted.twins()
+        twins = twins_among(predicted.columns)
     return _search(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget or Budget())
 
 
 def _search(
-    gold: Searched,
-    predicted: Searched,
+    gold: Side,
+    predicted: Side,
     *,
     candidates: list[list[int]],
     accept: Verify,
@@ -250,12 +82,12 @@ def _search(
     return Refinement(gold, predicted, candidates=candidates, accept=accept, twins=twins, budget=budget).run()
 
 
-def _candidates(gold: Searched, predicted: Searched) -> list[list[int]] | None:
+def _candidates(gold: Side, predicted: Side) -> list[list[int]] | None:
     found: list[list[int]] = []
-    ours, theirs = gold.fingerprints(), predicted.fingerprints()
+    ours, theirs = gold.sets, predicted.sets
     if any(theirs.count(fingerprint) > 1 for fingerprint in ours):
         # Columns with the same values are distinguished by how often these occur.
-        ours, theirs = gold.fingerprints(counted=True), predicted.fingerprints(counted=True)
+        ours, theirs = gold.bags(), predicted.bags()
     for index, fingerprint in enumerate(ours):
         options = [option for option, other in enumerate(theirs) if other == fingerprint]
         if not options:
@@ -268,8 +100,8 @@ def _candidates(gold: Searched, predicted: Searched) -> list[list[int]] | None:
 class _Search:
     def __init__(
         self,
-        gold: Searched,
-        predicted: Searched,
+        gold: Side,
+        predicted: Side,
         *,
         candidates: list[list[int]],
         accept: Verify,
@@ -304,7 +136,7 @@ class _Search:
             option = waiting[-1].pop(0)
             depth = len(chosen)
             prefix = self._extended(self.predicted, prefixes[-1], option)
-            if self.predicted.total(prefix) != self._gold_hash(depth):
+            if sum(prefix) != self._gold_hash(depth):
                 continue
             if depth + 1 < len(self.order):
                 chosen.append(option)
@@ -328,7 +160,7 @@ class _Search:
             options.append(option)
         return options
 
-    def _extended(self, side: Searched, prefix: Any, column: int) -> Any:
+    def _extended(self, side: Side, prefix: Any, column: int) -> Any:
         self.budget.spend(side.row_count + _STEP)
         return side.extended(prefix, column)
 
@@ -336,7 +168,7 @@ class _Search:
         while len(self.gold_hashes) <= depth:
             column = self.order[len(self.gold_hashes)]
             self._gold_prefix = self._extended(self.gold, self._gold_prefix, column)
-            self.gold_hashes.append(self.gold.total(self._gold_prefix))
+            self.gold_hashes.append(sum(self._gold_prefix))
         return self.gold_hashes[depth]
 
     def _mapping(self, chosen: list[int]) -> Mapping:
@@ -344,21 +176,3 @@ class _Search:
         for column, option in zip(self.order, chosen, strict=True):
             mapping[column] = option
         return tuple(mapping)
-
-
-def twins_among(columns: Sequence[Column]) -> list[int]:
-    """For each column, the first column that is identical to it."""
-    first: dict[tuple[int, int], list[int]] = {}
-    twins: list[int] = []
-    for index, column in enumerate(columns):
-        alike = first.setdefault((len(column), hash(tuple(column))), [])
-        twin = next((other for other in alike if list(columns[other]) == list(column)), index)
-        if twin == index:
-            alike.append(index)
-        twins.append(twin)
-    return twins
-
-
-def key_rows(columns: Sequence[Column]) -> list[tuple[Key, ...]]:
-    """The rows of these columns of keys."""
-    return list(zip(*columns, strict=True))

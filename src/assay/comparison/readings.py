@@ -21,7 +21,6 @@ from uuid import UUID
 from assay.comparison.text_values import Leaves, nested, spelt_bytes, spelt_nested
 from assay.model import Cell, CellTypes, Result, Row
 from assay.model.results.cells import MapEntries
-from assay.model.results.result import Rows
 from assay.model.results.times import Clock, Interval, Moment, clock_of, interval_of, moment_of
 
 Kind: TypeAlias = Literal["number", "moment", "time", "clock", "length", "truth", "bytes", "nested"]
@@ -153,7 +152,7 @@ def _alike(cell: Cell, *, blank: bool) -> Cell:
     return str(cell) if isinstance(cell, UUID) else cell
 
 
-Reading: TypeAlias = Callable[[Rows], Rows]
+Reading: TypeAlias = Callable[[tuple[Row, ...]], tuple[Row, ...]]
 """Converts rows by a reading: those of a result, or more of the same query."""
 
 
@@ -196,11 +195,11 @@ def readings(
         yield _as_it_is if all(reader is _unread for reader in choice) else partial(_read, choice)
 
 
-def _as_it_is(rows: Rows) -> Rows:
+def _as_it_is(rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return rows
 
 
-def _read(readers: Sequence[Callable[[Cell], Cell]], rows: Rows) -> Rows:
+def _read(readers: Sequence[Callable[[Cell], Cell]], rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return tuple([tuple([read(cell) for read, cell in zip(readers, row, strict=True)]) for row in rows])
 
 

@@ -11,29 +11,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from assay.comparison.budget import Budget
-from assay.comparison.hashed_cells import MANY, HashedCells, spread
+from assay.comparison.hashed_cells import HashedCells, ManyHashed, hashed_cells, spread
+from assay.comparison.sides import Mapping, Side
+from assay.comparison.sizes import NUMPY_ROUNDS
 
-Mapping: TypeAlias = tuple[int, ...]
 Colours: TypeAlias = tuple[list[int], list[int]]
 """The colours of the gold and the predicted columns."""
-_SHORT = 50
-"""Rounds after which loading numpy pays off."""
-
-
-class Refined(Protocol):
-    """What refinement needs from a result."""
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows."""
-        ...
-
-    def hashed_cells(self, cells: int) -> HashedCells:
-        """The cells as numbers, for a search that reads ``cells`` of them at a time."""
-        ...
 
 
 class Refinement:
@@ -41,8 +27,8 @@ class Refinement:
 
     def __init__(
         self,
-        gold: Refined,
-        predicted: Refined,
+        gold: Side,
+        predicted: Side,
         *,
         candidates: Sequence[Sequence[int]],
         accept: Callable[[Mapping], bool],
@@ -50,9 +36,10 @@ class Refinement:
         budget: Budget,
     ) -> None:
         self.width: int = len(candidates)
-        self.tables: tuple[Refined, Refined] = gold, predicted
         self.cells: int = 2 * self.width * (gold.row_count + 1)
-        self.sides: tuple[HashedCells, HashedCells] = gold.hashed_cells(self.cells), predicted.hashed_cells(self.cells)
+        self.sides: tuple[Side, Side] = gold, predicted
+        self.gold: HashedCells = hashed_cells(gold, self.cells)
+        self.predicted: HashedCells = hashed_cells(predicted, self.cells)
         self.candidates: list[set[int]] = list(map(set, candidates))
         self.accept = accept
         self.twins = twins
@@ -87,18 +74,16 @@ class Refinement:
         while True:
             self.budget.spend(2 * self.cells)
             self.rounds += 1
-            if self.rounds == _SHORT and self.cells < MANY:
-                self.sides = (
-                    self.tables[0].hashed_cells(MANY),
-                    self.tables[1].hashed_cells(MANY),
-                )
-            rows = [side.sums(each) for side, each in zip(self.sides, colours, strict=True)]
+            if self.rounds == NUMPY_ROUNDS and not isinstance(self.gold, ManyHashed):
+                self.gold, self.predicted = map(ManyHashed.of, self.sides)
+            hashed = self.gold, self.predicted
+            rows = [side.sums(each) for side, each in zip(hashed, colours, strict=True)]
             if Counter(rows[0]) != Counter(rows[1]):
                 return None
             # The old colour is part of the new one, so that distinct columns stay distinct.
             found = [
                 [spread(column + before) | 1 for column, before in zip(side.column_sums(row), each, strict=True)]
-                for side, row, each in zip(self.sides, rows, colours, strict=True)
+                for side, row, each in zip(hashed, rows, colours, strict=True)
             ]
             if Counter(found[0]) != Counter(found[1]):
                 return None

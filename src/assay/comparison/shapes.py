@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from assay.comparison.budget import Budget, BudgetSpent
 from assay.comparison.cells import Column, Key
 from assay.comparison.near_pair import WORK
-from assay.comparison.permutation import NoPlaces, Side
 from assay.comparison.pivot import heads_by_name
+from assay.comparison.sides import NoPlaces, Side
 from assay.comparison.tolerance import Number, is_number, numbers_equal
 from assay.comparison.tolerant_mapping import find_agreement
 from assay.comparison.totals import rows_of_totals

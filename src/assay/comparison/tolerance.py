@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from msgspec import Struct
 
 from assay.comparison.cells import Column, Key
+from assay.comparison.sizes import NUMPY_NUMBERS
 from assay.model import ComparisonOptions
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ _ROUNDING = 2.0**-50
 """An upper bound, as a share of the larger number, of the error of converting two numbers to floats and subtracting."""
 _LEAST = 1e-300
 """An upper bound of the error near 0, if floats lose digits."""
-_FEW = 5_000
-"""Up to this many numbers are clustered without numpy, which then need not be loaded."""
 Chain: TypeAlias = tuple[int, int, bool]
 _WORTH_EXACTNESS = 400
 """Powers of ten: a decimal beyond them is close to no float, except a tiny one to 0."""
@@ -155,7 +154,7 @@ def cluster_numbers(columns: Iterable[Column], options: ComparisonOptions) -> Cl
     floats, exact = _distinct_numbers(columns)
     if not floats or not (options.relative_tolerance or options.absolute_tolerance):
         return None
-    line = _few_in_line if len(floats) + len(exact) <= _FEW else _many_in_line
+    line = _few_in_line if len(floats) + len(exact) <= NUMPY_NUMBERS else _many_in_line
     keys, chains = line(floats, exact, options)
     representative: dict[Key, Key] = {}
     loose: set[Key] = set()
@@ -180,16 +179,16 @@ def _few_in_line(
 
     def near_float(number: float) -> bool:
         place = bisect_left(ordered, number)
-        return any(_maybe_close(other, number, options) for other in ordered[max(place - 1, 0) : place + 1])
+        return any(maybe_close(other, number, options) for other in ordered[max(place - 1, 0) : place + 1])
 
     members: list[tuple[float, int, Key]] = [(number, 0, number) for number in floats]
-    members += [(value, _weight(key, value), key) for key in exact if near_float(value := _in_range(key))]
+    members += [(value, _weight(key, value), key) for key in exact if near_float(value := in_range(key))]
     members.sort(key=itemgetter(0, 1))
     values = [value for value, _, _ in members]
     chains: list[Chain] = []
     start = 0
     for stop in range(1, len(members) + 1):
-        if stop < len(members) and _maybe_close(values[stop - 1], values[stop], options):
+        if stop < len(members) and maybe_close(values[stop - 1], values[stop], options):
             continue
         if stop - start > 1:
             weight = sum(weight for _, weight, _ in members[start:stop])
@@ -210,8 +209,8 @@ def _many_in_line(
     keys: list[Key] = line.tolist()
     weights = np.zeros(len(line) + len(near), dtype=np.int64)
     if near:
-        unsorted = np.concatenate([line, [_in_range(key) for key in near]])
-        weights[len(line) :] = [_weight(key, _in_range(key)) for key in near]
+        unsorted = np.concatenate([line, [in_range(key) for key in near]])
+        weights[len(line) :] = [_weight(key, in_range(key)) for key in near]
         order = np.argsort(unsorted, kind="stable")
         line, weights, keys = unsorted[order], weights[order], list(map([*keys, *near].__getitem__, order.tolist()))
     starts, stops, narrow = chains_in_line(line, options)
@@ -236,7 +235,7 @@ def chains_in_line(line: Floats, options: ComparisonOptions) -> tuple[Places, Pl
     return starts, stops, narrow & (scale < float_info.max)
 
 
-def _in_range(number: int | Decimal) -> float:
+def in_range(number: Number) -> float:
     """The nearest finite float."""
     return max(-float_info.max, min(float_info.max, as_float(number)))
 
@@ -249,7 +248,7 @@ def _weight(number: int | Decimal, value: float) -> int:
     return 2 if abs(value) == float_info.max or (value == 0) != (number == 0) else 1
 
 
-def _maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
+def maybe_close(first: float, second: float, options: ComparisonOptions) -> bool:
     """Whether two numbers may be equal by the rule: a quick check that is never False if they are equal."""
     scale = max(abs(first), abs(second))
     if abs(first - second) <= scale * (options.relative_tolerance + _ROUNDING) + _LEAST:

@@ -7,25 +7,17 @@ paired one to one.
 from __future__ import annotations
 
 from collections import Counter
-from decimal import Decimal
+from functools import cached_property
 
 from msgspec import Struct
 
 from assay.comparison.budget import Budget
-from assay.comparison.cells import Column
+from assay.comparison.cells import Column, Key
 from assay.comparison.contained import find_contained_mapping
 from assay.comparison.pairing import Pairing, may_hold_floats
-from assay.comparison.permutation import (
-    Allow,
-    Mapping,
-    Side,
-    Verify,
-    contained_rows,
-    find_mapping,
-    same_rows,
-    twins_among,
-)
-from assay.comparison.tolerance import Clusters, cluster_numbers, is_nested
+from assay.comparison.permutation import Allow, Verify, find_mapping
+from assay.comparison.sides import Mapping, Side, contained_rows, same_rows, twins_among
+from assay.comparison.tolerance import Clusters, Number, cluster_numbers, in_range, is_nested, is_number, maybe_close
 from assay.model import ComparisonOptions
 
 
@@ -65,19 +57,11 @@ class _Search(Struct, frozen=True):
     contained: bool
 
     def may_agree(self) -> bool:
-        """Whether each gold column without numbers has an equal counterpart: most mismatches end here."""
-        theirs: list[Column] = [column for column in self.predicted.columns if not _may_hold_numbers(column)]
-        for mine in self.gold.columns:
-            if _may_hold_numbers(mine):
-                continue
-            if self.contained:
-                if not any(set(mine).issuperset(other) for other in theirs):
-                    return False
-            else:
-                counts = Counter(mine)
-                if not any(dict.__eq__(counts, Counter(other)) for other in theirs):
-                    return False
-        return True
+        """Whether each gold column has a predicted column that may contain its values: most mismatches end here."""
+        ours, theirs = _Values.of(self.gold), _Values.of(self.predicted)
+        if self.contained:
+            return all(any(map(mine.may_contain, theirs)) for mine in ours)
+        return all(any(mine.may_equal(other, self.options) for other in theirs) for mine in ours)
 
     def holds_in_place(self) -> bool:
         """Whether the columns agree in their present order, within tolerance: checked first, because it is fast and
@@ -88,8 +72,17 @@ class _Search(Struct, frozen=True):
         ours, theirs = list(self.gold.columns), list(self.predicted.columns)
         if len(ours) != len(theirs) or (not self.contained and self.gold.row_count != self.predicted.row_count):
             return False
+        with_floats = [
+            may_hold_floats(mine) or may_hold_floats(other) for mine, other in zip(ours, theirs, strict=True)
+        ]
+        if not self.contained and any(
+            mine != other
+            for mine, other, floats in zip(self.gold.sets, self.predicted.sets, with_floats, strict=True)
+            if not floats
+        ):
+            return False
         for column, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
-            if not (may_hold_floats(mine) or may_hold_floats(other)):
+            if not with_floats[column]:
                 continue
             clusters = cluster_numbers([mine, other], self.options)
             if clusters is not None:
@@ -142,9 +135,55 @@ class _Search(Struct, frozen=True):
         return self.run(gold, predicted, budget, verify=pairing.complete, allow=allow, twins=twins)
 
 
-def _may_hold_numbers(column: Column) -> bool:
-    """Whether some cell is a number, or may hold one inside."""
-    return any(issubclass(kind, (int, float, Decimal, tuple)) for kind in set(map(type, column)))
+class _Values(Struct, frozen=True, dict=True):
+    """The values of one column, regardless of its rows."""
+
+    side: Side
+    index: int
+
+    @classmethod
+    def of(cls, side: Side) -> list[_Values]:
+        """Those of each column."""
+        return [cls(side, index) for index in range(len(side.columns))]
+
+    @property
+    def column(self) -> Column:
+        """The column."""
+        return self.side.columns[self.index]
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether no float takes part: only identical keys are equal."""
+        return not may_hold_floats(self.column)
+
+    @cached_property
+    def distinct(self) -> frozenset[Key]:
+        """Each value once."""
+        return frozenset(self.column)
+
+    @cached_property
+    def ends(self) -> tuple[Number, Number] | None:
+        """The least and the greatest number; None if there are no numbers."""
+        numbers = list(filter(is_number, self.column))
+        return (min(numbers), max(numbers)) if numbers else None
+
+    def may_contain(self, other: _Values) -> bool:
+        """False only if the other column has a value that this one does not have."""
+        return not (self.exact and other.exact) or self.distinct >= other.distinct
+
+    def may_equal(self, other: _Values, options: ComparisonOptions) -> bool:
+        """False only if the values of the two cannot be paired one to one.
+
+        Numbers that can be paired at all can be paired in sorted order, so the ends are pairs.
+        """
+        if self.exact and other.exact:
+            return self.side.sets[self.index] == other.side.sets[other.index]
+        if self.ends is None or other.ends is None:
+            return self.ends is other.ends
+        return all(
+            one == two or maybe_close(in_range(one), in_range(two), options)
+            for one, two in zip(self.ends, other.ends, strict=True)
+        )
 
 
 def _typed(column: Column) -> Column:

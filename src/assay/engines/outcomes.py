@@ -8,7 +8,6 @@ from typing import Literal
 from assay.engines.odd_characters import odd_character
 from assay.model import Blame, Execution, Failure, FailureKind, Limits, Result, Row
 from assay.model.results.cells import SettledRows
-from assay.model.results.columns import ColumnRows
 
 Cap = Literal["rows", "bytes"]
 
@@ -54,7 +53,7 @@ def fetched(
     return Execution(
         query=query,
         status="truncated" if cap is not None else "rows" if rows else "empty",
-        result=Result(columns=columns, rows=rows if isinstance(rows, ColumnRows | SettledRows) else tuple(rows)),
+        result=Result(columns=columns, rows=rows if isinstance(rows, SettledRows) else tuple(rows)),
         failure=failure,
         wall_time_s=wall_time_s,
         row_count=len(rows),

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from operator import itemgetter
+from types import NoneType
+from typing import ClassVar
 
-from assay.comparison.codes import shared as codes
-from assay.comparison.codes.shared import cell_count
 from assay.model import Blame, Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
 from assay.model.failure import blamed, ruling
 from assay.ports import Executions, QueryRequest
-
-if TYPE_CHECKING:
-    from assay.comparison.codes.measures import Measures
-
-
-def by_codes(gold: Sequence[Row], predicted: Sequence[Row], *, as_python: bool = True) -> Measures | None:
-    """Two large results as codes, over which metrics count quickly; None if they are small or codes do not tell.
-
-    ``as_python``: only if Python's own equality is that of codes.
-    """
-    if cell_count(gold, predicted) < codes.MANY:
-        return None
-    from assay.comparison.codes.measures import measures  # loads numpy, which small results need not wait for
-
-    found = measures(gold, predicted)
-    return None if found is None or (as_python and not found.is_python_equality) else found
 
 
 class QueryMetric:
@@ -150,6 +135,31 @@ def befallen(prediction: Prediction, predicted: Execution | None) -> Failure | N
         return None
     rule = ruling(failure, "predicted")
     return blamed(failure, "predicted") if rule.outcome == "unscored" else None
+
+
+_ONE_SPELLING = frozenset({int, float, str, bytes})
+"""Types whose equal values have one text; except 0.0 and -0.0."""
+
+
+def same_bag_and_texts(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether the rows are the same in any order, with cells of the same types and texts. False if in doubt."""
+    if not gold or len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    for cell in map(itemgetter, range(len(gold[0]))):
+        kinds = {*map(type, map(cell, gold)), *map(type, map(cell, predicted))} - {NoneType}
+        if len(kinds) > 1 or not kinds <= _ONE_SPELLING or (float in kinds and 0.0 in map(cell, gold)):
+            return False
+    return same_bag(gold, predicted)
+
+
+def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """Whether the rows are the same in any order, by Python's equality. Raises TypeError for a cell without a hash."""
+    distinct = set(gold)
+    if len(distinct) == len(gold) == len(predicted):
+        # Each gold row occurs once, and there are as many predicted rows: removing these must leave nothing.
+        distinct.difference_update(predicted)
+        return not distinct
+    return dict.__eq__(Counter(gold), Counter(predicted))
 
 
 @lru_cache(maxsize=1024)

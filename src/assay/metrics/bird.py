@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from assay.comparison.codes.shared import same_lists
-from assay.metrics.base import ResultMetric, by_codes, runs_as_empty
+from assay.metrics.base import ResultMetric, runs_as_empty
 from assay.model import Case, Comparison, Execution, Prediction, Result, Row, Score
 from assay.ports import Executions
 
@@ -54,10 +53,8 @@ class BirdEx(_BirdMetric):
         """Equality of row sets; text that is not valid UTF-8 is an error, as in the scripts."""
         if _fails_there(predicted) or predicted.result is None:
             return 0.0
-        if same_lists(gold.rows, predicted.result.rows):
+        if gold.rows == predicted.result.rows:
             return 1.0
-        if large := by_codes(gold.rows, predicted.result.rows):
-            return float(large.same_set)
         return float(_row_set(predicted.result) == _row_set(gold))
 
 
@@ -79,7 +76,7 @@ class BirdSoftF1(_BirdMetric):
 
 def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
     """Soft F1 of two lists of rows."""
-    if same_lists(gold, predicted):
+    if gold == predicted:
         return 1.0
     matched, predicted_only, gold_only = _soft_counts(gold, predicted)
     precision = matched / (matched + predicted_only) if matched + predicted_only else 0.0
@@ -90,7 +87,7 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
 def soft_precision(gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False) -> float:
     """The precision of `soft_f1`. ``in_place``: a cell is found only if the gold query's row has it in the same
     column."""
-    if same_lists(gold, predicted):
+    if gold == predicted:
         return 1.0
     matched, predicted_only, _ = _soft_counts(gold, predicted, in_place=in_place)
     return matched / (matched + predicted_only) if matched + predicted_only else 0.0
@@ -100,8 +97,6 @@ def _soft_counts(
     gold: Sequence[Row], predicted: Sequence[Row], *, in_place: bool = False
 ) -> tuple[float, float, float]:
     """True positives, false positives and false negatives, each row's cells as shares of the gold query's row."""
-    if large := by_codes(gold, predicted):
-        return large.soft_counts(in_place=in_place)
     ours, theirs = list(dict.fromkeys(hashable(gold))), list(dict.fromkeys(hashable(predicted)))
     matched = predicted_only = gold_only = 0.0
     for one, two in zip(ours, theirs, strict=False):

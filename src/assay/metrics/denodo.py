@@ -8,9 +8,8 @@ from itertools import chain, repeat
 from typing import ClassVar
 
 from assay.comparison.cells import Column, to_columns
-from assay.comparison.codes.shared import same_lists
 from assay.comparison.tolerance import cluster_numbers
-from assay.metrics.base import ResultMetric, by_codes, unscorable, unscored
+from assay.metrics.base import ResultMetric, same_bag_and_texts, unscorable, unscored
 from assay.metrics.bird import BirdSoftF1, soft_precision
 from assay.metrics.match import Match
 from assay.model import Case, Comparison, ComparisonOptions, Execution, Prediction, Result, Score
@@ -90,12 +89,10 @@ class PercentSubset(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """The mean over row indexes."""
-        if predicted.result is not None and same_lists(gold.rows, predicted.result.rows):
+        if predicted.result is not None and gold.rows == predicted.result.rows:
             return 1.0
         rows = predicted.result.rows if predicted.result else ()
         most = max(len(gold.rows), len(rows))
-        if large := by_codes(gold.rows, rows, as_python=False):
-            return large.row_shares() / most
         ours, theirs = _as_keys(gold, predicted)
         clusters = cluster_numbers([*ours, *theirs], ComparisonOptions())
         if clusters:
@@ -121,12 +118,9 @@ class PercentOverlap(ResultMetric):
 
     def of_results(self, case: Case, gold_index: int, gold: Result, predicted: Execution) -> float:  # noqa: ARG002
         """Jaccard's index of two bags."""
-        if predicted.result is not None and same_lists(gold.rows, predicted.result.rows):
-            return 1.0
         rows = predicted.result.rows if predicted.result else ()
-        if large := by_codes(gold.rows, rows, as_python=False):
-            common, union = large.overlap()
-            return common / union
+        if gold.rows == rows or same_bag_and_texts(gold.rows, rows):
+            return 1.0
         sides = _as_keys(gold, predicted)
         bags = [Counter(chain.from_iterable(columns)) for columns in sides]
         if bags[0] == bags[1]:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from assay.comparison.codes.shared import same_lists
-from assay.metrics.base import befallen, by_codes, gold_failure, plain_score, unscored
+from assay.metrics.base import befallen, gold_failure, plain_score, same_bag, unscored
 from assay.model import Case, Comparison, Execution, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
@@ -64,14 +63,9 @@ def same_rows(first: Sequence[Row], second: Sequence[Row]) -> bool:
     """Whether two results are equal as bags of rows, by Python's own equality of their cells."""
     if len(first) != len(second):
         return False
-    if first is second or same_lists(second, first):
+    if first == second:
         return True
-    large = by_codes(second, first)
-    return large.same_bag if large else _counted(first) == _counted(second)
-
-
-def _counted(rows: Sequence[Row]) -> Counter[object]:
     try:
-        return Counter(rows)
+        return same_bag(first, second)
     except TypeError:  # lists and maps in cells, from engines that have them
-        return Counter(map(repr, rows))
+        return Counter(map(repr, first)) == Counter(map(repr, second))

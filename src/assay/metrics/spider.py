@@ -16,12 +16,20 @@ from itertools import chain
 from operator import is_
 from typing import Any, ClassVar
 
-from assay.comparison.codes.shared import same_lists
-from assay.comparison.permutation import BudgetSpent, NoPlaces, Side, find_mapping
-from assay.metrics.base import QueryMetric, befallen, by_codes, gold_failure, runs_as_empty, unscored, without_query
+from assay.comparison.budget import BudgetSpent
+from assay.comparison.permutation import find_mapping
+from assay.comparison.sides import NoPlaces, Side
+from assay.metrics.base import (
+    QueryMetric,
+    befallen,
+    gold_failure,
+    runs_as_empty,
+    same_bag_and_texts,
+    unscored,
+    without_query,
+)
 from assay.model import Case, Comparison, Execution, Failure, Prediction, Row, Score
 from assay.model.results.cells import MapEntries
-from assay.model.results.columns import ColumnRows
 from assay.ports import Executions, QueryRequest
 
 _CURRENT_YEAR = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
@@ -171,13 +179,10 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    if gold is predicted or (same_lists(gold, predicted) and _typed_alike(gold, predicted)):
+    if gold is predicted or (gold == predicted and _typed_alike(gold, predicted)):
         return True
-    if large := by_codes(gold, predicted):
-        if large.is_typed_alike and (large.same_list if ordered else large.same_bag):
-            return True
-        if not large.may_be_same_within_rows(ordered=ordered):
-            return False
+    if not ordered and same_bag_and_texts(gold, predicted):
+        return True
     gold, predicted = _hashable(gold), _hashable(predicted)
     ours, theirs = list(map(_unordered, gold)), list(map(_unordered, predicted))
     if ours != theirs if ordered else set(ours) != set(theirs):
@@ -192,8 +197,6 @@ def results_equal(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
 
 def _typed_alike(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """Whether cells that are equal, one by one, are of the same types, too."""
-    if isinstance(gold, ColumnRows) and isinstance(predicted, ColumnRows):
-        return all(one.kinds == two.kinds for one, two in zip(gold.columns, predicted.columns, strict=True))
     # The first filter tells 1 from 1.0, but only if sorting moves cells within a row.
     ours, theirs = map(type, chain.from_iterable(gold)), map(type, chain.from_iterable(predicted))
     return all(map(is_, ours, theirs))

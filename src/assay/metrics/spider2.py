@@ -14,8 +14,7 @@ from math import isclose, isnan
 from operator import ne
 from typing import ClassVar
 
-from assay.comparison.codes.shared import same_lists
-from assay.metrics.base import ResultMetric, befallen, by_codes, unscored
+from assay.metrics.base import ResultMetric, befallen, same_bag_and_texts, unscored
 from assay.metrics.pandas_cells import pandas_result, written_by_pandas
 from assay.model import Case, Cell, Comparison, Execution, GivenResult, Prediction, Result, Score
 from assay.ports import Executions
@@ -104,13 +103,11 @@ def _is_unreadable(result: GivenResult) -> bool:
 
 def _columns_found(gold: Result, predicted: Result, wanted: Sequence[int], *, ignore_order: bool) -> float:
     """1 if each of the gold query's (wanted) columns is one of the predicted ones, else 0."""
-    if gold.rows and same_lists(gold.rows, predicted.rows):
+    if gold.rows and gold.rows == predicted.rows:
+        return 1.0
+    if ignore_order and same_bag_and_texts(gold.rows, predicted.rows):
         return 1.0
     columns = list(wanted or range(gold.column_count))
-    if ignore_order and (large := by_codes(gold.rows, predicted.rows, as_python=False)):
-        columns = [column for column in columns if not large.has_alike(column)]
-        if not columns:
-            return 1.0
     theirs, ours = _vectors(predicted), _vectors(gold)
     ours = [ours[column] for column in columns]
     if not ignore_order:

@@ -75,9 +75,6 @@ _CELL_BYTES = {
 """The size of a cell of these types as a Python value; cells of other types are measured, which takes a third as long
 as fetching them."""
 
-_MANY_ROWS = 50_000
-_MOST_ROWS = "SELECT max(estimated_size) FROM duckdb_tables()"
-
 _functions: frozenset[str] | None = None
 """This library's functions that no query may call; None until they are first needed."""
 
@@ -97,7 +94,7 @@ class DuckdbEngine(DatabaseFile):
     magic_offset = 8
     beside = (".wal", ".wal.recovery", ".wal.checkpoint")
 
-    __slots__ = ("_connection", "_in_memory", "_large", "_limits", "_repeatable", "_shares", "_url", "_watchdog")
+    __slots__ = ("_connection", "_in_memory", "_limits", "_repeatable", "_shares", "_url", "_watchdog")
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, url: DatabaseUrl, limits: Limits, *, shares: bool = False
@@ -107,7 +104,6 @@ class DuckdbEngine(DatabaseFile):
         self._limits = limits
         self._in_memory = url.path == MEMORY
         self._repeatable: Repeatable | None = None
-        self._large: bool | None = None
         self._shares = shares
         """Another connection of this process has the file open: this one reads what that one opened."""
         self._watchdog = Watchdog(connection.interrupt)
@@ -153,8 +149,7 @@ class DuckdbEngine(DatabaseFile):
         try:
             if isolated:
                 self._connection.execute("BEGIN TRANSACTION READ ONLY" if self._in_memory else "BEGIN TRANSACTION")
-            execution = None if isolated else self._run_for_columns(query, statement, started)
-            return execution or self._run(query, statement, started)
+            return self._run(query, statement, started)
         except (duckdb.Error, RuntimeError, MemoryError, UnreadableValue, *CONVERSION_ERRORS) as error:
             return self._failed(query, error, time.perf_counter() - started)
         finally:
@@ -221,39 +216,6 @@ class DuckdbEngine(DatabaseFile):
         if name is None:
             return None
         return outcomes.failed(query, "refused", "refused", f"refused: it calls {name}(), which no query needs")
-
-    def _may_give_many_rows(self) -> bool:
-        """Whether some table has enough rows for fetching columns to pay off. Otherwise, results are fetched as
-        rows."""
-        if self._large is None:
-            try:
-                # Read to its end: an open result stops the next query.
-                most = self._connection.execute(_MOST_ROWS).fetchall()[0][0]
-            except duckdb.Error:
-                return False
-            self._large = (most or 0) >= _MANY_ROWS
-        return self._large
-
-    def _run_for_columns(self, query: str, statement: duckdb.Statement, started: float) -> Execution | None:
-        """Like `_run`, fetching columns; None if the result must be fetched as rows."""
-        if _kind(statement) != "SELECT" or not self._may_give_many_rows():
-            return None
-        from assay.engines.duckdb.columnar import NotColumnarError, fetch_columns
-
-        try:
-            found = fetch_columns(self._connection, statement.query, self._limits, self._check_clock)
-        except NotColumnarError:
-            return None
-        if found is None:
-            return None
-        return outcomes.fetched(
-            query,
-            found.names,
-            found.rows,
-            wall_time_s=time.perf_counter() - started,
-            cap=found.cap,
-            limits=self._limits,
-        )
 
     def _run(self, query: str, statement: duckdb.Statement, started: float) -> Execution:
         cursor = self._connection.execute(statement)

@@ -16,9 +16,7 @@ import msgspec
 from assay.errors import RunError
 from assay.model import Execution, Result
 from assay.model.results.cell_json import cell_from_json, cell_to_json
-from assay.model.results.columns import ColumnRows
 
-_MOST_COLUMN_BYTES = 512 * 1024 * 1024
 _PLAIN = frozenset({NoneType, bool, int, float, str, bytes})
 
 
@@ -38,11 +36,9 @@ def encode_execution(execution: Execution) -> bytes | None:
     result = execution.result
     if not execution.succeeded or result is None or execution.columns != result.columns:
         return None
-    if isinstance(result.rows, ColumnRows) and result.rows.nbytes > _MOST_COLUMN_BYTES:
-        return None  # as rows, it may not fit into memory
     written = _Written(
         columns=result.columns,
-        rows=tuple(result.rows),
+        rows=result.rows,
         as_json=False,
         undecodable_text=execution.undecodable_text,
         took_s=execution.took_s,

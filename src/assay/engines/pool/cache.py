@@ -13,7 +13,6 @@ from operator import attrgetter
 from msgspec import Struct, msgpack
 
 from assay.model import Diagnosis, Evidence
-from assay.model.results.columns import ColumnRows
 
 _CHUNK = 4096
 _ROW_BYTES = 56
@@ -118,7 +117,7 @@ def size_of(value: object) -> int:
                 elif size is None and depth < _DEEPEST:
                     waiting.append((item, depth + 1))
             else:
-                total += _PLAIN_BYTES + _own_size(item)
+                total += _PLAIN_BYTES + sys.getsizeof(item)
                 if depth < _DEEPEST and (inner := _members(item)):
                     waiting.append((inner, depth + 1))
     return total
@@ -129,12 +128,6 @@ def _is_table(values: Sequence[object]) -> bool:
     if not values or not isinstance(values[0], tuple):
         return False
     return all(issubclass(kind, tuple) for kind in set(map(type, values))) and len(set(map(len, values))) == 1  # type: ignore[arg-type]
-
-
-def _own_size(value: object) -> int:
-    """The bytes of the object itself; for an array, its content."""
-    held = getattr(value, "nbytes", None)
-    return held if isinstance(held, int) else sys.getsizeof(value)
 
 
 def _members(value: object) -> Iterable[object]:
@@ -160,8 +153,6 @@ def _fields_getter(kind: type) -> Callable[[object], tuple[object, ...]] | None:
 
 def rows_size(rows: Sequence[Sequence[object]]) -> int:
     """Like `size_of`, for a result's rows: tuples of one length, and at least one."""
-    if isinstance(rows, ColumnRows):
-        return rows.nbytes
     width = len(rows[0])
     size = sys.getsizeof(rows) + len(rows) * (_ROW_BYTES + _CELL_BYTES * width)
     for start in range(0, len(rows), _CHUNK):

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -19,14 +19,6 @@ Cell: TypeAlias = object
 """One value as the driver gave it: None, int, float, Decimal, str, bytes, bool, date, ..."""
 
 Row: TypeAlias = tuple[Cell, ...]
-
-if TYPE_CHECKING:
-    from assay.model.results.columns import ColumnRows
-
-    Rows: TypeAlias = tuple[Row, ...] | ColumnRows
-    """Rows as an engine gave them: a tuple of them, or columns that give each row as one asks for it."""
-else:
-    Rows = tuple[Row, ...]  # what is stored and read is tuples
 
 CellTypes = Literal["typed", "engine", "dateless", "json", "sheet", "text"]
 """What the cells of a source can say. ``typed``: every type (engines, Parquet, values in memory). ``json``: no dates,
@@ -43,16 +35,15 @@ class Result(Struct, frozen=True, kw_only=True):
 
     Rows are plain tuples of one length, in the order in which they came; duplicate and empty
     column names are kept as they came. A moment of a time zone has its offset in place of the zone.
-    ``columns`` is empty if a source gives no names with an empty result. A large result of DuckDB's makes its rows
-    as they are asked for: take ``tuple(rows)`` to look at many of them.
+    ``columns`` is empty if a source gives no names with an empty result.
     """
 
     columns: tuple[str, ...]
-    rows: Rows
+    rows: tuple[Row, ...]
 
     def __post_init__(self) -> None:
         """Give moments their offset in place of their zone: see `assay.model.results.cells`."""
-        if type(self.rows) is SettledRows or not isinstance(self.rows, tuple | list):  # columns have no zones
+        if type(self.rows) is SettledRows or not isinstance(self.rows, tuple | list):
             return
         rows = settled_rows(self.rows)
         if rows is not self.rows:

@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.comparison.answer import Answer
-from assay.comparison.codes.shared import same_lists
 from assay.comparison.compare import compare_with_itself
 from assay.model import CellTypes, Comparison, Execution, Result
 from assay.scoring.queries.context import CaseContext, ExecutionContext
@@ -123,7 +122,7 @@ def _gold_answer(context: CaseContext, execution: Execution, gold: Result, predi
         return GoldAnswer(answer=Answer.strict(gold) if ordered else Answer.bag(gold))
     if execution.given is not None:
         return GoldAnswer(answer=Answer.bag(gold))
-    if not context.gold.leaves_choice(execution.query) and same_lists(gold.rows, predicted.rows):
+    if not context.gold.leaves_choice(execution.query) and gold.rows == predicted.rows:
         # The same rows in the same order, and all of them: whether order counts does not matter.
         return GoldAnswer(answer=Answer.bag(gold))
     return gold_answer(context.gold, execution, gold)

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from assay.comparison.answer import Answer
 from assay.comparison.readings import normalised, readings
 from assay.errors import plural
-from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result
-from assay.model.results.result import Rows
+from assay.model import CellTypes, Comparison, Execution, Failure, Leniency, Result, Row
 from assay.scoring.queries.gold_answers import GoldAnswer
 
 _MOST = 16
@@ -59,7 +58,7 @@ def counted(known: GoldAnswer, counting: Sequence[int]) -> GoldAnswer:
     if not counting:
         return known
 
-    def project(rows: Rows) -> Rows:
+    def project(rows: tuple[Row, ...]) -> tuple[Row, ...]:
         return tuple([tuple([row[column] for column in counting]) for row in rows])
 
     def narrowed(answer: Answer) -> Answer:

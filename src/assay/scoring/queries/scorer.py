@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import partial
-from marshal import dumps
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.comparison.codes.shared import are_few, shared_codes
 from assay.comparison.result_hash import result_hash
 from assay.model import (
     STRICT,
@@ -173,13 +170,12 @@ class QueryScorer:
             apart=context.apart,
         )
         action = partial(self._score_case, context, requests, executions)
-        with nullcontext() if _are_few(context) else shared_codes():
-            try:
-                # All at once, which saves most of the time that holding each step takes.
-                what = ("case", context.key, case.id, *case.golds, prediction.query)
-                comparison, verdict, executions, scores = self._clock.run_short(what, action)
-            except OutOfTimeError:
-                comparison, verdict, executions, scores = action()
+        try:
+            # All at once, which saves most of the time that holding each step takes.
+            what = ("case", context.key, case.id, *case.golds, prediction.query)
+            comparison, verdict, executions, scores = self._clock.run_short(what, action)
+        except OutOfTimeError:
+            comparison, verdict, executions, scores = action()
         head = self._head(verdict, scores)
         shown = tuple([head(gold) for gold in golds])
         answer = None
@@ -305,7 +301,6 @@ _HEAD_ROWS = 5
 """Rows to keep of each result, if a reader will want to see them."""
 _HEAD_CHARACTERS = 100_000
 """The approximate limit for a longer head: a thousand rows may hold a gigabyte."""
-_FEW_CELLS = 1_000
 
 
 def with_head(execution: Execution, *, rows: int, cut: bool) -> Execution:
@@ -314,7 +309,7 @@ def with_head(execution: Execution, *, rows: int, cut: bool) -> Execution:
     if result is None or not rows:
         return execution.without_rows()
     head = result.rows[:rows]
-    return execution.without_rows(head=tuple(_within_characters(head)) if cut and not _is_short(head) else head)
+    return execution.without_rows(head=tuple(_within_characters(head)) if cut else head)
 
 
 def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
@@ -327,16 +322,6 @@ def _within_characters(rows: Sequence[Row]) -> Iterator[Row]:
         yield cells
 
 
-def _is_short(rows: Sequence[Row]) -> bool:
-    """Whether the rows surely have fewer characters than a head may have: a check many times as fast as counting."""
-    if not rows or len(rows) * len(rows[0]) > _FEW_CELLS:
-        return False
-    try:
-        return len(dumps(rows)) < _HEAD_CHARACTERS  # type: ignore[arg-type]
-    except ValueError:  # dates, decimals and the like
-        return False
-
-
 def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
     """A hash of an incorrect answer's result, by which people's decisions about it are found again."""
     predicted = context.execution
@@ -344,15 +329,6 @@ def _hash_of(context: CaseContext, comparison: Comparison | None) -> str | None:
         return None
     ordered = comparison is not None and comparison.ordered
     return result_hash(predicted.result, ordered=ordered, any_columns=context.options.columns == "any")
-
-
-def _are_few(context: CaseContext) -> bool:
-    """Whether all results are so small that nothing about them is worth keeping for the next step."""
-    for execution in context.golds:
-        if execution.result is not None and not are_few(execution.result.rows):
-            return False
-    predicted = context.execution
-    return predicted is None or predicted.result is None or are_few(predicted.result.rows)
 
 
 def with_causes(diagnoser: Diagnoser, context: CaseContext, evidence: Evidence) -> Evidence:
