@@ -1,13 +1,19 @@
-"""The command line in processes of its own, without input."""
+"""The command line, without input: in processes of its own, or in this one where nothing depends on that."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from assay.cli.app import run_command_line
 
 _LIMIT_S = 600
 
@@ -49,6 +55,39 @@ def run(
         preexec_fn=_on_one_core(),
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout or "", done.stderr or "")
+
+
+def here(
+    arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `assay` to its end in this process, which has imported it already; what is written is captured."""
+    written = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        open(os.devnull, encoding="utf-8") as nothing,
+        warnings.catch_warnings(),
+    ):
+        warnings.resetwarnings()
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)  # as Python does
+        for name in os.environ.keys() - env.keys():
+            patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        for name, stream in zip(("stdin", "stdout", "stderr"), (nothing, *written), strict=True):
+            patch.setattr(sys, name, stream)
+        if on_one_core := _on_one_core():
+            on_one_core()
+        try:
+            status = run_command_line(arguments)
+        finally:
+            if cores is not None:
+                os.sched_setaffinity(0, cores)
+    out, errors = (one.buffer.getvalue().decode("utf-8") for one in written)  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(list(arguments), status, out, errors)
 
 
 def program(folder: Path) -> Path:

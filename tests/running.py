@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay import evaluate
-from assay.model import Case, Evidence, Limits, Prediction, Provenance, Run, RunSettings
+from assay import registry
+from assay.diagnosis.diagnoser import CauseFinder
+from assay.engines.pool.executor import Executor
+from assay.model import Case, ComparisonOptions, DatabaseUrl, Evidence, Limits, Prediction, Provenance, Run, RunSettings
 from assay.model.lint import LintReport
 from assay.runs.aggregate.summarize import summaries_of
 from assay.runs.aggregate.totals import aggregate
+from assay.runs.workers.known_schemas import KnownSchemas
+from assay.scoring.queries.scorer import QueryScorer
 
 SETTINGS = {"cases": "cases.jsonl", "predictions": "answers.jsonl", "database": "sqlite:///{db_id}.sqlite"}
 PROVENANCE = {"assay_version": "1", "python_version": "3", "platform": "linux"}
@@ -47,10 +51,15 @@ class LiveSystem:
 
 
 def scored_pairs(database: str, *pairs: tuple[str, str | None]) -> list[Evidence]:
-    """What a run says of pairs of gold and prediction."""
-    cases = [Case(id=str(n), question="", golds=(gold,)) for n, (gold, _) in enumerate(pairs)]
-    answers = [Prediction(case_id=str(n), query=query) for n, (_, query) in enumerate(pairs)]
-    return list(evaluate(cases, answers, databases=database, metrics=["match"]).evidence)
+    """What a run says of pairs of gold and prediction, without the worker that a run starts."""
+    url = DatabaseUrl.parse(database)
+    with closing(Executor(engines=registry.engine_references(), limits=Limits())) as executor:
+        finder = CauseFinder(executor, KnownSchemas(executor))
+        scorer = QueryScorer(executor, [registry.metric("match")], ComparisonOptions(), diagnoser=finder)
+        return [
+            scorer.evidence(Case(id=str(n), question="", golds=(gold,)), Prediction(case_id=str(n), query=query), url)
+            for n, (gold, query) in enumerate(pairs)
+        ]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
     """Run the command to its end."""
-    return commands.run([str(one) for one in arguments], env=environment(env), cwd=cwd)
+    return commands.here([str(one) for one in arguments], env=environment(env), cwd=cwd)
 
 
 def succeeds(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:

@@ -111,8 +111,9 @@ def test_the_same_file_twice_is_one(folder: Path) -> None:
 def test_what_assay_wrote_itself_is_no_input(
     folder: Path, capsys: pytest.CaptureFixture[str], given: str, role: str
 ) -> None:
-    assert run_command_line(["report", "one", "--json", "one/report.json"]) == 0
-    assert run_command_line(["lint", "cases.json", "--db", "sqlite://", "--json", "lint.json", "-q"]) == 0
+    if not Path("lint.json").exists():  # made by the first case
+        assert run_command_line(["report", "one", "--json", "one/report.json"]) == 0
+        assert run_command_line(["lint", "cases.json", "--db", "sqlite://", "--json", "lint.json", "-q"]) == 0
     capsys.readouterr()
     command = {
         "run": ("run", given, "-p", "predictions.json", "--db", "sqlite://"),

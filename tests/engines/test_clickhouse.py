@@ -408,7 +408,7 @@ def test_generated_maps_are_equal_as_cells_where_their_keys_have_equal_values(
     engine: ClickhouseEngine, key: str, shell: str
 ) -> None:
     pick = random.Random(f"{key} {shell}")
-    entries = [[(pick.randrange(3), pick.randrange(2)) for _ in range(pick.randrange(5))] for _ in range(40)]
+    entries = [[(pick.randrange(3), pick.randrange(2)) for _ in range(pick.randrange(5))] for _ in range(15)]
     entries += [[(0, 1), (0, 0)], [(0, 0)], [(0, 0), (1, 1)], [(1, 1), (0, 0)], [(0, 0), (0, 1)]]
 
     def literal(pairs: list[tuple[int, int]]) -> str:

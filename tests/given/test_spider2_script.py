@@ -136,7 +136,7 @@ def test_what_no_benchmark_has_scores_as_by_the_script(tmp_path: Path) -> None:
     results = tmp_path / "gold" / "exec_result"
     results.mkdir(parents=True)
     rules, tables = {}, {}
-    for number in range(500):
+    for number in range(250):
         name = f"local{number:03}"
         golds = [_gold(random) for _ in range(random.choice((0, 1, 1, 2, 3)))]
         endings = ["", *["_a", "_b", "_c"]] if random.random() < 0.3 else ["_a", "_b", "_c"]
@@ -160,8 +160,8 @@ def test_what_no_benchmark_has_scores_as_by_the_script(tmp_path: Path) -> None:
             assert _metric_score(cases[name], given) == expected, (name, what, rule, gold)
             ones += expected
             unusable += not any(gold.failure is None for gold in cases[name].results)
-    assert ones > 200
-    assert unusable > 200
+    assert ones > 100
+    assert unusable > 100
 
 
 def _layout(folder: Path, cases: dict[str, tuple[list[bytes], Any, bool]]) -> dict[str, Case]:
@@ -216,7 +216,7 @@ def test_every_question_of_the_benchmark_scores_as_by_the_script(tmp_path: Path)
         raw, said = (gold / "exec_result" / chosen.source).read_bytes(), rules[case.id]["condition_cols"]
         rows = [row for row in csv.reader(io.StringIO(raw.decode("utf-8"), newline="")) if row]
         flat = said[0] if said and isinstance(said[0], list) else said
-        for what, data in random.sample(list(changes(rows, raw, flat or (), random)), 4):
+        for what, data in random.sample(list(changes(rows, raw, flat or (), random)), 1):
             (tmp_path / "p.csv").write_bytes(data)
             expected = score_of(gold / "exec_result", case.id, tmp_path / "p.csv", said)
             given = ResultFiles(tmp_path, of_answer, like_pandas=True).read("p.csv")

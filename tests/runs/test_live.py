@@ -140,7 +140,7 @@ def test_a_fast_system_does_not_run_ahead_of_slow_queries(judge: Callable[..., R
     def listen(state: Progress) -> None:
         judged[0] = state.judged or 0
 
-    count, workers, concurrency = 160, 2, 4
+    count, workers, concurrency = 115, 2, 4
     judge(
         LiveSystem(ask),
         cases_of(count),

@@ -111,7 +111,7 @@ def test_intervals_hold_the_true_kappa(reviewers: int, categories: int, lowest: 
     generator = numpy.random.default_rng(35)
     rates = [0.85, *([0.15 / (categories - 1)] * (categories - 1))]
     skills = [0.92, 0.8, 0.88][:reviewers]
-    draws, cases = 1500, 50
+    draws, cases = 800, 50
 
     def votes(size: int) -> numpy.ndarray:
         truth = generator.choice(categories, p=rates, size=(size, 1))
@@ -129,7 +129,7 @@ def test_intervals_hold_the_true_kappa(reviewers: int, categories: int, lowest: 
             found = fleiss_kappa(patterns, raters=reviewers, categories=categories)
         return found.value, found.low, found.high
 
-    true = kappa(votes(2_000_000))[0]
+    true = kappa(votes(1_000_000))[0]
     held = [low <= true <= high for _, low, high in map(kappa, votes(draws * cases).reshape(draws, cases, reviewers))]
     assert numpy.mean(held) > lowest
 

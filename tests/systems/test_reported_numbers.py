@@ -7,7 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from assay.model.cases.usage import MOST, read_measure
 from assay.runs.store.codec import decode_value, encode_value
 from assay.systems.http.complaint import retry_after_s
 from many_cases import each
-from text_server import serving
+from replying import Request, replying
 
 WILD = {
     "beyond 64 bits": "18446744073709551616",
@@ -35,7 +35,7 @@ WILD = {
     "too many digits for Python": "1" + "0" * 5000,
 }
 """Values as JSON text, none of which is a count, a time, a cost or a confidence."""
-_CASES = [Case(id=str(n), question=f"q{n}", golds=("SELECT 1 AS a",)) for n in range(3)]
+_CASES = [Case(id=name, question=f"q{n}q", golds=("SELECT 1 AS a",)) for n, name in enumerate(WILD)]
 
 
 def _usage(wild: str) -> str:
@@ -43,74 +43,58 @@ def _usage(wild: str) -> str:
 
 
 @contextmanager
-def _http(wild: str) -> Iterator[Any]:
-    said = f'{{"sql": "SELECT 1 AS a", "usage": {_usage(wild)}, "times": {{"llm": {wild}}}, "sure": {wild}}}'
-    with serving(said) as url:
-        yield assay.open_system(
-            f"http:{url}/ask", query_path="sql", tokens_path="usage", times_path="times", confidence_path="sure"
-        )
+def _asked(system: str, answer: Callable[[str], str], **settings: Any) -> Iterator[Any]:
+    """The system at a server that answers each question with its wild value."""
+
+    def reply(request: Request) -> tuple[int, str]:
+        asked = json.dumps(request.body)
+        return 200, next(answer(WILD[case.id]) for case in _CASES if case.question in asked)
+
+    with replying(reply) as (url, _):
+        yield assay.open_system(system.format(url), **settings)
 
 
-@contextmanager
-def _http_total(wild: str) -> Iterator[Any]:
-    with serving(f'{{"sql": "SELECT 1 AS a", "n": {wild}}}') as url:
-        yield assay.open_system(f"http:{url}/ask", tokens_path="n", times_path="n")
+def _http(wild: str) -> str:
+    return f'{{"sql": "SELECT 1 AS a", "usage": {_usage(wild)}, "times": {{"llm": {wild}}}, "sure": {wild}}}'
 
 
-@contextmanager
-def _denodo(wild: str) -> Iterator[Any]:
+def _denodo(wild: str) -> str:
     times = "".join(f'"{name}": {wild}, ' for name in ("sql_execution_time", "vector_store_search_time", "llm_time"))
-    said = f'{{"sql_query": "SELECT 1 AS a", "tokens": {_usage(wild)}, {times}"total_execution_time": {wild}}}'
-    with serving(said) as url:
-        yield assay.open_system(f"denodo:{url}/answerDataQuestion")
+    return f'{{"sql_query": "SELECT 1 AS a", "tokens": {_usage(wild)}, {times}"total_execution_time": {wild}}}'
 
 
-@contextmanager
-def _chat(wild: str) -> Iterator[Any]:
-    said = f'{{"choices": [{{"message": {{"content": "SELECT 1 AS a"}}}}], "usage": {_usage(wild)}}}'
-    with serving(said) as url:
-        yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m"}, prompt="ddl")
+def _chat(wild: str) -> str:
+    return f'{{"choices": [{{"message": {{"content": "SELECT 1 AS a"}}}}], "usage": {_usage(wild)}}}'
 
 
-@contextmanager
-def _stream(wild: str) -> Iterator[Any]:
-    said = (
+def _stream(wild: str) -> str:
+    return (
         'data: {"choices": [{"index": 0, "delta": {"content": "SELECT 1 AS a"}}]}\n\n'
         f'data: {{"choices": [], "usage": {_usage(wild)}}}\n\ndata: [DONE]\n\n'
     )
-    with serving(said) as url:
-        yield assay.open_system(f"chat:{url}/v1", parameters={"model": "m", "stream": "true"}, prompt="ddl")
 
 
 @contextmanager
-def _command(wild: str) -> Iterator[Any]:
-    output = f'{{"columns": ["a"], "rows": [[1]], "tokens": {wild}, "total_execution_time": {wild}}}'
+def _command() -> Iterator[Any]:
+    outputs = {
+        case.question: f'{{"columns": ["a"], "rows": [[1]], "tokens": {wild}, "total_execution_time": {wild}}}'
+        for case, wild in zip(_CASES, WILD.values(), strict=True)
+    }
     with TemporaryDirectory() as folder:
         script = Path(folder) / "answer.py"
-        script.write_text(f"print({output!r})", encoding="utf-8")
+        script.write_text(f"import sys; print({outputs!r}[sys.argv[1]])", encoding="utf-8")
         yield assay.open_system(f"command:{shlex.quote(sys.executable)} {shlex.quote(str(script))} {{question}}")
 
 
-@contextmanager
-def _python(wild: str) -> Iterator[Any]:
-    value: Any = _python_value(wild)
-
-    def answer(case: Case) -> Prediction:
-        return Prediction(
-            case_id=case.id,
-            query="SELECT 1 AS a",
-            tokens=TokenUsage(input=value, output=value, total=value),
-            timings_s=(("total_execution_time", value), ("llm_time", value)),
-            cost_usd=value,
-        )
-
-    yield answer
-
-
-@contextmanager
-def _in_memory(wild: str) -> Iterator[Any]:
-    with _python(wild) as answer:
-        yield [answer(case) for case in _CASES]
+def _python(case: Case) -> Prediction:
+    value = _python_value(WILD[case.id])
+    return Prediction(
+        case_id=case.id,
+        query="SELECT 1 AS a",
+        tokens=TokenUsage(input=value, output=value, total=value),
+        timings_s=(("total_execution_time", value), ("llm_time", value)),
+        cost_usd=value,
+    )
 
 
 def _python_value(wild: str) -> Any:
@@ -120,41 +104,41 @@ def _python_value(wild: str) -> Any:
         return 10**5000
 
 
-_SYSTEMS: dict[str, Callable[[str], Any]] = {
-    "http": _http,
-    "http, one number": _http_total,
-    "denodo": _denodo,
-    "chat": _chat,
-    "chat, streamed": _stream,
+_PATHS = {"tokens_path": "usage", "times_path": "times", "confidence_path": "sure"}
+_MODEL = {"model": "m"}
+_SYSTEMS: dict[str, Callable[[], Any]] = {
+    "http": lambda: _asked("http:{}/ask", _http, query_path="sql", **_PATHS),
+    "http, one number": lambda: _asked(
+        "http:{}/ask", lambda wild: f'{{"sql": "SELECT 1 AS a", "n": {wild}}}', tokens_path="n", times_path="n"
+    ),
+    "denodo": lambda: _asked("denodo:{}/answerDataQuestion", _denodo),
+    "chat": lambda: _asked("chat:{}/v1", _chat, parameters=_MODEL, prompt="ddl"),
+    "chat, streamed": lambda: _asked("chat:{}/v1", _stream, parameters={**_MODEL, "stream": "true"}, prompt="ddl"),
     "command": _command,
-    "python": _python,
-    "predictions in memory": _in_memory,
+    "python": lambda: nullcontext(_python),
+    "predictions in memory": lambda: nullcontext(list(map(_python, _CASES))),
 }
-
-
-_REPORTS = ("run.xlsx", "run.html", "run.md", "out.json")
 
 
 @pytest.mark.parametrize("kind", _SYSTEMS)
 @pytest.mark.filterwarnings("ignore:the answer to case:UserWarning")
 def test_no_number_of_an_answer_costs_the_answer(kind: str, make_sqlite: Callable[..., Path], tmp_path: Path) -> None:
-    database = f"sqlite:///{make_sqlite('CREATE TABLE t(a)')}"
-    for number, (name, wild) in enumerate(WILD.items()):
-        folder = tmp_path / str(number)
-        with _SYSTEMS[kind](wild) as system:
-            run = assay.evaluate(_CASES, system, databases=database, metrics=["match"], workers=1, output=folder)
-        assert [item.outcome for item in run.evidence] == ["correct"] * 3, (name, run.evidence[0])
-        for name_of_report in _REPORTS if kind == "predictions in memory" else ():  # none depends on the system
+    database, folder = f"sqlite:///{make_sqlite('CREATE TABLE t(a)')}", tmp_path / "run"
+    with _SYSTEMS[kind]() as system:
+        run = assay.evaluate(_CASES, system, databases=database, metrics=["match"], workers=1, output=folder)
+    assert {item.case.id: item.outcome for item in run.evidence} == dict.fromkeys(WILD, "correct")
+    if kind == "predictions in memory":  # none depends on the system
+        for name_of_report in ("run.xlsx", "run.html", "run.md", "out.json"):
             run.report(folder / name_of_report)
-        for path in (*folder.glob("*.json"), *folder.glob("*.jsonl")):
-            text = path.read_text(encoding="utf-8")
-            for document in text.splitlines() if path.suffix == ".jsonl" else [text]:
-                json.loads(document, parse_constant=pytest.fail)
-        again = assay.load_run(folder)
-        assert again.evidence == run.evidence, name
-        assert _reported(run.evidence[0].prediction) <= {"wall_time", "total_execution_time"}, name
-        usage = run.aggregates.usage
-        assert usage is None or (usage.total, usage.input, usage.output, usage.cost_usd) == (None,) * 4, name
+    for path in (*folder.glob("*.json"), *folder.glob("*.jsonl")):
+        text = path.read_text(encoding="utf-8")
+        for document in text.splitlines() if path.suffix == ".jsonl" else [text]:
+            json.loads(document, parse_constant=pytest.fail)
+    assert assay.load_run(folder).evidence == run.evidence
+    for item in run.evidence:
+        assert _reported(item.prediction) <= {"wall_time", "total_execution_time"}, item.case.id
+    usage = run.aggregates.usage
+    assert usage is None or (usage.total, usage.input, usage.output, usage.cost_usd) == (None,) * 4
 
 
 def _reported(prediction: Prediction) -> set[str]:

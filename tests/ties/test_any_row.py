@@ -162,7 +162,7 @@ def _written(rows: Rows, columns: int) -> str:
 def test_whatever_the_order_of_stored_rows_changes_is_flagged(query: str, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(query)
     changing = 0
-    for number in range(6):
+    for number in range(3):
         rows = _tables(chance)
         path = _stored(tmp_path / f"{number}.db", rows)
         with closing(sqlite3.connect(path)) as connection:
@@ -352,7 +352,7 @@ def test_queries_that_read_chosen_rows_are_written_alike_one_by_one_and_together
     assert list(readings(combinations)) == [reading(choices) for choices in combinations]
 
 
-@each("seed", range(12))
+@each("seed", range(4))
 def test_results_put_together_are_those_executed(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
     path = tmp_path / "groups.sqlite"

@@ -54,8 +54,8 @@ LEFT_OPEN = {
 def test_what_only_a_choice_explains_is_no_refutation(name: str) -> None:
     one, two = LEFT_OPEN[name]
     for first, second in ((one, two), (two, one)):
-        assert look(first, second, DDL, trials=600).kind in ("tie", "unknown")
-    assert look(one, two, DDL, trials=300, proves=True).kind in ("tie", "unknown", "proved")
+        assert look(first, second, DDL, trials=300).kind in ("tie", "unknown")
+    assert look(one, two, DDL, trials=150, proves=True).kind in ("tie", "unknown", "proved")
 
 
 @each("name", ["which of those that tie", "which inside", "which of a group"])
@@ -199,7 +199,7 @@ WINDOWS_THAT_CHOOSE = [
 
 
 @each(("first", "second"), [*ONE_OF_THE_CHOICES, *WINDOWS_THAT_CHOOSE])
-@each("seed", [0, 1, 2])
+@each("seed", [0, 1])
 def test_a_choice_of_the_engine_is_no_counterexample(first: str, second: str, seed: int) -> None:
     found = look(first, second, FREE, seed=seed)
     assert found.kind in ("tie", "unknown"), found.reason

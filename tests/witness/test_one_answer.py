@@ -38,6 +38,8 @@ ODD = {
     },
 }
 """The schema's columns, declared otherwise."""
+PAIRS = 300
+"""How many random pairs are tried: about 3 of 100 are proved."""
 STRAY = "INSERT INTO game VALUES (90, 77, NULL, 2, 1); INSERT INTO part VALUES (55, 66, 1)"
 
 
@@ -70,10 +72,8 @@ def contradictions(
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_nothing_parts_the_pairs_of_the_corpus(dialect: str) -> None:
-    pairs = [
-        pair for _, one, other, _ in TRIPLES if dialect in dialects(one, other) for pair in ((one, other), (other, one))
-    ]
-    found = list(contradictions(pairs, SCHEMA, trials=200 if dialect == "sqlite" else 6, dialect=dialect))
+    pairs = [pair[:: 1 - 2 * (at % 2)] for at, (_, *pair, _) in enumerate(TRIPLES) if dialect in dialects(*pair)]
+    found = list(contradictions(pairs, SCHEMA, trials=100 if dialect == "sqlite" else 4, dialect=dialect))
     assert [against for _, against in found if against] == []
     assert len(found) >= 0.95 * len(pairs)
 
@@ -99,8 +99,8 @@ def _declared(name: str) -> str:
 
 @pytest.mark.parametrize("name", ODD)
 def test_nor_with_columns_of_other_types(name: str) -> None:
-    pairs = [random_pair(seed) for seed in range(40_000, 40_200)]
-    found = list(contradictions(pairs, _declared(name), trials=800))
+    pairs = [random_pair(seed) for seed in range(40_000, 40_000 + PAIRS // 3)]
+    found = list(contradictions(pairs, _declared(name), trials=400))
     assert [against for _, against in found if against] == []
     assert len(found) >= 3
 
@@ -142,17 +142,17 @@ def both_ways(seeds: Iterable[int], trials: int) -> tuple[int, list[str]]:
     return proved, wrong
 
 
-def test_no_random_pair_of_a_thousand_is_proved_and_refuted() -> None:
-    found = list(contradictions([random_pair(seed) for seed in range(30_000, 31_000)], SCHEMA, trials=1000))
+def test_no_random_pair_is_proved_and_refuted() -> None:
+    found = list(contradictions([random_pair(seed) for seed in range(30_000, 30_000 + PAIRS)], SCHEMA, trials=600))
     assert [against for _, against in found if against] == []
-    assert len(found) > 30
+    assert len(found) > PAIRS // 34
 
 
 def test_nor_beside_real_data_at_any_level() -> None:
     """Also where that violates foreign keys, which then neither assumes."""
-    proved, wrong = both_ways(range(33_000, 33_400), 600)
+    proved, wrong = both_ways(range(33_000, 33_000 + PAIRS // 2), 400)
     assert wrong == []
-    assert proved > 10
+    assert proved > PAIRS // 80
 
 
 def test_a_foreign_key_that_the_data_violates_is_not_assumed_by_either() -> None:

@@ -35,10 +35,10 @@ def proved_wrongly(dialect: str, seeds: range, databases: range) -> tuple[int, l
 
 
 @pytest.mark.parametrize(("dialect", "databases"), [("sqlite", 40), ("duckdb", 5)])
-def test_no_random_pair_of_a_thousand_is_proved_wrongly(dialect: str, databases: int) -> None:
-    proved, wrong = proved_wrongly(dialect, range(10_000, 11_000), range(databases))
+def test_no_random_pair_is_proved_wrongly(dialect: str, databases: int) -> None:
+    proved, wrong = proved_wrongly(dialect, range(10_000, 10_350), range(databases))
     assert wrong == []
-    assert proved > 25
+    assert proved > 8
 
 
 EQUAL = "SELECT team_id FROM player WHERE age IS NOT NULL GROUP BY team_id HAVING COUNT(DISTINCT goals) > 1"

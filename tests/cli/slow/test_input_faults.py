@@ -329,7 +329,7 @@ def test_what_is_printed_and_the_exit_status(
         "--full",
     ]
     plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "300", "PYTHONIOENCODING": "utf-8"}
-    done = commands.run(command, cwd=tmp_path, env=plain)
+    done = commands.here(command, cwd=tmp_path, env=plain)
     assert done.returncode == status, done.stderr
     said = done.stdout if status == 0 else done.stderr
     assert re.search(re.escape(printed).replace("…", ".*"), said), said
