@@ -5,11 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
@@ -82,20 +78,6 @@ class _WithoutOwnTexts(logging.Filter):
 
 
 logging.getLogger("sqlglot").addFilter(_WithoutOwnTexts())
-
-
-def _refuse_compiled_parser() -> None:
-    """Raise InputError if sqlglot's compiled parser is installed: Python classes cannot extend it."""
-    package = find_spec("sqlglot")
-    for folder in (package and package.submodule_search_locations) or ():
-        if any(found.suffix in (".so", ".pyd") for found in Path(folder).glob("parser.*")):
-            raise InputError(
-                "the package sqlglotc is installed. Its compiled parser cannot be extended for VQL. To remove "
-                "it: pip uninstall sqlglotc"
-            )
-
-
-_refuse_compiled_parser()
 
 
 def __getattr__(name: str) -> Any:

@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
 from assay.sql.outline import plain_words, read_outline
-from assay.sql.reader import reader, table_places
+from assay.sql.reader import reader
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
-    from sqlglot import Parser, Token, exp
+    from sqlglot import Token, exp
 
 _QUOTED = r'"(?:[^"]|"")+"'
 _PLAIN = re.compile(
@@ -74,6 +74,8 @@ _LUCK = (
 )
 """Every query that uses randomness or the clock contains one of these: searching for them avoids parsing."""
 
+_OPERANDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "R_BRACKET", "END", "NULL", "TRUE", "FALSE"})
+"""The kinds of tokens after which a plus is binary. After another word, it may be either."""
 _CLOCK = re.compile(r"'now'|\b(?:current_(?:date|time|timestamp)|localtime(?:stamp)?)\b")
 _LUCKY_FUNCTIONS = frozenset(
     {
@@ -243,19 +245,39 @@ class ParsedQuery(Struct, frozen=True):
 
     tree: exp.Query
     tokens: Sequence[Token]
-    table_places: frozenset[int] = frozenset()
-    """Where the text names tables, including those that the parser left out of the tree."""
 
 
 @lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
-    """Parse one query; None if the text cannot be parsed or is not one query."""
+    """Parse one query; None if the text cannot be parsed, is not one query, or is not what sqlglot reads in it."""
+    parsed = parse_roughly(query, dialect)
+    return None if parsed is None or _is_misread(parsed, dialect) else parsed
+
+
+@lru_cache(maxsize=128)
+def parse_roughly(query: str, dialect: str) -> ParsedQuery | None:
+    """Like `parse_query`, but the tree may lack parts of the text."""
     return _parsed(query, dialect)
+
+
+def _is_misread(parsed: ParsedQuery, dialect: str) -> bool:
+    """Whether sqlglot reads the query otherwise than the engine.
+
+    A pipe operator changes what precedes it: sqlglot drops the first order of ``|> ORDER BY a |> ORDER BY b``, and
+    filters before it limits in ``|> LIMIT 3 |> WHERE a``. In ClickHouse, the second list of ``lttb(3)(x, y)`` does not
+    consist of aliases, and one aggregate has another name for sqlglot.
+    """
+    if any(token.token_type.name == "PIPE_GT" for token in parsed.tokens):
+        return True
+    return dialect == "clickhouse" and any(node.key in ("aliases", "approxtopk") for node in parsed.tree.walk())
 
 
 def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
     """Like `parse_query`, with a node for each unary plus, which sqlglot drops."""
-    return _parsed(query, dialect, keeps_signs=True) if "+" in query else parse_query(query, dialect)
+    if "+" not in query:
+        return parse_query(query, dialect)
+    parsed = _parsed(query, dialect, keeps_signs=True)
+    return None if parsed is None or _is_misread(parsed, dialect) else parsed
 
 
 def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
@@ -282,15 +304,23 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
 
     speaks = reader(dialect)
     text = as_engine_reads(query, dialect)
+    if dialect == "denodo":
+        from assay.sql.vql import flattens
+
+        if flattens(text):
+            return None
     tokens = speaks.tokenize(text)
     if dialect in SPARK:
         _call_windows(tokens)
-    parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
-    trees = [tree for tree in parser.parse(tokens, text) if tree is not None and not isinstance(tree, exp.Semicolon)]
+    signs = _mark_signs(tokens) if keeps_signs else 0
+    parsed = speaks.parser().parse(tokens, text)
+    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)
-    return None if tree is None else ParsedQuery(tree, tokens, table_places(parser))
+    if tree is None or not _name_signs(tree, signs):
+        return None
+    return ParsedQuery(tree, tokens)
 
 
 def _call_windows(tokens: Sequence[Token]) -> None:
@@ -302,15 +332,28 @@ def _call_windows(tokens: Sequence[Token]) -> None:
             token.token_type = TokenType.VAR
 
 
-@lru_cache(maxsize=8)
-def _keeping_signs(parser_class: type[Parser]) -> type[Parser]:
-    from sqlglot import TokenType, exp
+def _mark_signs(tokens: Sequence[Token]) -> int:
+    """Turn each unary plus into ``~``, which sqlglot keeps, and return their number."""
+    from sqlglot import TokenType
 
-    def signed(parser: Parser) -> exp.Expr:
-        return exp.Introducer(this=exp.var("+"), expression=parser._parse_unary())
+    count = 0
+    for before, token in pairwise(tokens):
+        if token.token_type is TokenType.PLUS and before.token_type.name not in _OPERANDS:
+            token.token_type = TokenType.TILDE
+            count += 1
+    return count
 
-    parsers = {**parser_class.UNARY_PARSERS, TokenType.PLUS: signed}
-    return type("KeepingSigns", (parser_class,), {"UNARY_PARSERS": parsers})
+
+def _name_signs(tree: exp.Query, count: int) -> bool:
+    """Turn the nodes of `_mark_signs` into signs. False if it is not certain which they are."""
+    from sqlglot import exp
+
+    marked = list(tree.find_all(exp.BitwiseNot)) if count else []
+    if len(marked) != count:
+        return False
+    for node in marked:
+        node.replace(exp.Introducer(this=exp.var("+"), expression=node.this))
+    return True
 
 
 def outermost(tree: exp.Query) -> exp.Query:

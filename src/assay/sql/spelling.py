@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.sql.dialects import SPARK
+from assay.sql.reader import CLICKHOUSE_TYPES
 from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
@@ -71,9 +72,19 @@ def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | Non
             _order_by_all(node)
         if node.key == "table" and dialect in SPARK:
             _name_version(node)
-        if node.key == "select" and dialect == "clickhouse":
-            _end_at_sample(node)
+        if dialect == "clickhouse":
+            if node.key == "datatype" and _is_unknown(node):
+                return None
+            if node.key == "select":
+                _end_at_sample(node)
     return tree
+
+
+def _is_unknown(kind: exp.Expr) -> bool:
+    if kind.this.name != "USERDEFINED":
+        return False
+    sizes = any(size.args.get("expression") for size in kind.expressions)  # of two words
+    return sizes or str(kind.args.get("kind")).lower() not in CLICKHOUSE_TYPES
 
 
 def _put_back(letter: str) -> str:
