@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         OuterClauses,
         chooses_by_number,
         is_nondeterministic,
-        is_plain,
         may_be_cut,
         read_shape,
         same_text,
@@ -33,7 +32,6 @@ __all__ = [
     "chooses_by_number",
     "empty_input_probe",
     "is_nondeterministic",
-    "is_plain",
     "leaves_choice",
     "may_be_cut",
     "read_shape",
@@ -52,7 +50,7 @@ _HOMES = {
     "probes.any_row": "leaves_choice takes_any_row",
     "probes.empty_input": "empty_input_probe",
     "probes.ranked": "TieProbe tie_probes visible_keys",
-    "shape": "OuterClauses chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
+    "shape": "OuterClauses chooses_by_number is_nondeterministic may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
 }
 """The names of each module. They load on first use: the main process of a run needs only a few, its workers all.

@@ -1,9 +1,7 @@
 """What a query's outermost level asks for: row order, a LIMIT, randomness.
 
 Determined by parsing with sqlglot, never by searching the text. A search only avoids parsing queries that do not
-contain the words at all, and the simplest queries, which are recognised by their text: one column, or one aggregate of
-one, from one table, with a condition without brackets. A benchmark like LLMSQL has hardly any others, and parsing one
-takes longer than running it.
+contain the words at all.
 """
 
 from __future__ import annotations
@@ -17,32 +15,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
-from assay.sql.outline import plain_words, read_outline
 from assay.sql.reader import reader
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
 
-_QUOTED = r'"(?:[^"]|"")+"'
-_PLAIN = re.compile(
-    rf"\s*SELECT\s+(?:(?P<column>{_QUOTED})|(?P<aggregate>(?:MIN|MAX|SUM|AVG|COUNT)\({_QUOTED}\)))"
-    rf"(?P<rest>\s+FROM\s+{_QUOTED}(?:\s+WHERE\s(?P<condition>.*?))?)\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-_LITERAL = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-_NOT_PLAIN = re.compile(
-    r"""[^\s\w.,=<>!|*/%+'-]|--|/\*|'"""
-    r"|\b(?:select|from|join|where|group|having|window|over|filter|order|limit|offset|fetch|top"
-    r"|union|intersect|except|values|collate|escape|case|exists|raise"
-    r"|current_date|current_time|current_timestamp)\b",
-    re.IGNORECASE,
-)
-
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
+_CUTS = re.compile(r"\b(?:limit|fetch|top|offset)\b", re.IGNORECASE)
 _DISTINCT_ON = re.compile(r"\bdistinct\s+on\b")
-_CUT = ("limit", "fetch", "top", "offset")
-_ORDER_OR_CUT = ("order", *_CUT)
 _LUCK = (
     "rand",
     "now",
@@ -76,7 +57,6 @@ _LUCK = (
 
 _OPERANDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "R_BRACKET", "END", "NULL", "TRUE", "FALSE"})
 """The kinds of tokens after which a plus is binary. After another word, it may be either."""
-_CLOCK = re.compile(r"'now'|\b(?:current_(?:date|time|timestamp)|localtime(?:stamp)?)\b")
 _LUCKY_FUNCTIONS = frozenset(
     {
         "random",
@@ -158,35 +138,10 @@ class OuterClauses(Struct, frozen=True, kw_only=True):
     """It has OFFSET."""
 
 
-@lru_cache(maxsize=4096)
-def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
-    """For a plain query in SQLite's dialect: the text before the aggregate's end, the aggregate, and the rest.
-
-    The aggregate is None if the query selects a plain column. None for a query that is not plain.
-    """
-    found = _PLAIN.fullmatch(query)
-    if found is None:
-        return None
-    condition = found["condition"]
-    if condition is not None and _NOT_PLAIN.search(_LITERAL.sub("0", condition)):
-        return None
-    return query[: found.start("rest")], found["aggregate"], found["rest"]
-
-
-def is_plain(query: str) -> bool:
-    """Whether the query needs no parser: it has no order, no limit, no randomness and no clock."""
-    return plain_aggregate(query) is not None
-
-
 @lru_cache(maxsize=2048)
 def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
-    if chooses_by_number(query):
-        return True
-    if not _has_any(query.lower(), _CUT):
-        return False
-    outline = read_outline(query)
-    return outline is None or outline.most_rows is not None or outline.has_inner_limit
+    return chooses_by_number(query) or _CUTS.search(query) is not None
 
 
 def _has_any(text: str, parts: Sequence[str]) -> bool:
@@ -205,17 +160,8 @@ def chooses_by_number(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> OuterClauses:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
-    lowered = query.lower()
-    if not _has_any(lowered, _ORDER_OR_CUT):
-        return OuterClauses(written=lowered.lstrip().startswith("values"))
-    outline = read_outline(query)
-    if outline is not None:
-        return OuterClauses(
-            ordered=outline.ordered,
-            limited=outline.most_rows is not None,
-            most_rows=outline.most_rows,
-            skips_rows=outline.offset is not None,
-        )
+    if _WORTH_PARSING.search(query) is None:
+        return OuterClauses(written=query.lstrip()[:6].lower() == "values")
     parsed = parse_query(query, dialect)
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
@@ -233,8 +179,7 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses randomness or the clock anywhere. False if it cannot be parsed."""
-    lowered = query.lower()
-    if not _has_any(lowered, _LUCK) or (not _CLOCK.search(lowered) and read_outline(query) is not None):
+    if not _has_any(query.lower(), _LUCK):
         return False
     parsed = parse_query(query, dialect)
     return parsed is not None and _is_nondeterministic(parsed.tree, dialect)
@@ -398,26 +343,18 @@ def same_text(first: str, second: str, dialect: str) -> bool:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
         return False
-    plain = [_words_of_select(query) for query in (first, second)]
-    if None not in plain:
-        return plain[0] == plain[1]
-    read = [parse_query(query, dialect) for query in (first, second)]
-    words = [
-        [
-            token.text if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower()
-            for token in parsed.tokens
-            if token.token_type.name != "SEMICOLON"
-        ]
-        for parsed in read
-        if parsed is not None
+    try:
+        return _words(first, dialect) == _words(second, dialect)
+    except parser_errors():
+        return False
+
+
+def _words(query: str, dialect: str) -> list[str]:
+    return [
+        token.text if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower()
+        for token in reader(dialect).tokenize(as_engine_reads(query, dialect))
+        if token.token_type.name != "SEMICOLON"
     ]
-    return len(words) == 2 and words[0] == words[1]
-
-
-def _words_of_select(query: str) -> list[str] | None:
-    """The words of a SELECT that are the same in every dialect; None for others."""
-    text = query.strip().removesuffix(";")
-    return plain_words(text) if text[:6].lower() == "select" else None
 
 
 def deterministic_keys(tree: exp.Expr) -> list[exp.Ordered]:

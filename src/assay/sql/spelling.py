@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from assay.sql.dialects import SPARK
 from assay.sql.reader import CLICKHOUSE_TYPES
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -58,7 +57,7 @@ def as_engine_reads(text: str, dialect: str) -> str:
 
 def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
     """The tree of a text from `as_engine_reads`, changed into what the engine reads; None if it refuses the text."""
-    nodes = nodes_of(tree)
+    nodes = list(tree.walk())
     if not text.isascii():
         for node in nodes:
             if isinstance(name := node.args.get("this"), str) and not name.isascii():

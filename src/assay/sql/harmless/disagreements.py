@@ -11,7 +11,6 @@ from assay.sql.dialects import SPARK, parser_errors
 from assay.sql.harmless.known import is_known
 from assay.sql.reader import reader
 from assay.sql.statement import MOST_CHARACTERS
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -233,7 +232,7 @@ def may_be_alias(query: exp.Query, tokens: Sequence[Token]) -> bool:
 
 def _first_place(*nodes: exp.Expr | None) -> int | None:
     """Start of the first of some nodes; 0 for a star that the parser added."""
-    parts = (part for node in nodes if node is not None for part in nodes_of(node))
+    parts = (part for node in nodes if node is not None for part in node.walk())
     return min((part._meta["start"] for part in parts if part._meta and part._meta.get("start")), default=None)
 
 

@@ -50,7 +50,6 @@ from assay.sql.reader import reader
 from assay.sql.shape import ParsedQuery, parse_roughly
 from assay.sql.sources import Ctes
 from assay.sql.statement import MOST_CHARACTERS
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
@@ -84,7 +83,7 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
         return None
     if hidden := other_words(query, parsed.tokens, dialect):
         return Harm(reason=hidden)
-    nodes, tokens = nodes_of(parsed.tree), parsed.tokens
+    nodes, tokens = list(parsed.tree.walk()), parsed.tokens
     check = _Check(dialect, allowed, tokens)
     for node in nodes:
         if reason := check.refusal(node):
