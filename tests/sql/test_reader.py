@@ -101,6 +101,14 @@ def test_a_query_with_other_signs_of_the_kind_is_not_mistaken() -> None:
     assert parse_with_signs("SELECT ~a, +b FROM t", "sqlite") is None
 
 
+@pytest.mark.parametrize("dialect", [*DIALECTS, "denodo"])
+def test_parsers_and_generators_are_sqlglots_own(dialect: str) -> None:
+    """Its compiled classes cannot be extended."""
+    speaks = reader(dialect)
+    for made in (speaks.parser(), speaks.generator()):
+        assert type(made).__module__.partition(".")[0] == "sqlglot"
+
+
 def test_an_unknown_dialect_is_said() -> None:
     with pytest.raises(ValueError, match="Unknown dialect"):
         reader("no such dialect")
