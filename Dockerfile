@@ -12,7 +12,7 @@ RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM python:3.13-slim
 COPY constraints.txt /tmp/constraints.txt
 COPY --from=build /wheels /tmp/wheels
-RUN python -m pip install --no-cache-dir -c /tmp/constraints.txt /tmp/wheels/*.whl && rm -r /tmp/wheels
+RUN python -m pip install --no-cache-dir -c /tmp/constraints.txt "$(echo /tmp/wheels/*.whl)[compiled]" && rm -r /tmp/wheels
 RUN useradd --create-home --uid 1000 assay && install --directory --owner=assay /work
 USER assay
 WORKDIR /work

@@ -224,7 +224,7 @@ def test_the_readme_runs_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     examples = [one for one in _examples(README) if one.language in ("sh", "console", "python")]
     # The first installs Assay and tries it; the last installs it for development, and runs these tests.
     first, *others, last = examples
-    assert first.body == "python -m pip install . && assay demo\n"
+    assert first.body == "python -m pip install '.[compiled]' && assay demo\n"
     assert "python -m pytest" in last.body
     monkeypatch.chdir(tmp_path)
     _run_console(replace(first, body="$ assay demo"), tmp_path)

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
     "optional-dependencies"
 ]
-COLLECTIONS = {"all", "docs", "test", "dev"}
+COLLECTIONS = {"all", "compiled", "docs", "test", "dev"}
 """What brings nothing that Assay itself asks for."""
 MODULES = {
     "arrow": {"pyarrow": "pyarrow"},
@@ -257,6 +257,6 @@ def test_what_a_guide_installs_is_an_extra_by_its_packages_in_any_folder(guide: 
     """Guides run in a folder of their own, in which there is no clone to install ``.[postgres]`` from."""
     commands = {install_command(extra=extra, windows=False) for extra in set(EXTRAS) - COLLECTIONS}
     for line in re.findall(r"python -m pip install [^\n`#]*", guide.read_text(encoding="utf-8")):
-        assert line.strip() in commands or re.search(r"install (\.|\./examples/plugin|\"\$ASSAY\")$", line.strip()), (
-            line
-        )
+        assert line.strip() in commands or re.search(
+            r"install ('\.\[compiled\]'|\./examples/plugin|\"\$ASSAY\")$", line.strip()
+        ), line

@@ -485,10 +485,53 @@ def test_a_table_that_the_parser_drops_is_seen(dialect: str) -> None:
         assert reason(query, dialect), query
 
 
+_HIDES = """
+(SELECT a FROM ?)|(SELECT a FROM u AS x (a, b), ?)|(SELECT a FROM u, (v JOIN (w CROSS JOIN ?) ON TRUE))
+(SELECT a FROM u WHERE EXTRACT(DAY FROM d) = 1 AND b IN (SELECT 1 FROM ?))|(WITH c AS (SELECT * FROM ?) FROM c)
+(SELECT TRIM(' ' FROM a), a IS DISTINCT FROM b FROM u, ?)|(SELECT a FROM VALUES (1), (2) v (a), ?)|EXISTS (FROM ?)
+(SELECT a FROM u AS limit JOIN v ON TRUE, ?)|(SELECT a FROM f(b, c), u TABLESAMPLE (1 ROWS), ?)|(SELECT a FROM date, ?)
+(SELECT a FROM u format, ?)|(SELECT a FROM u UNION ALL SELECT a FROM v, ?)|(SELECT a FROM index.?)|GAP_FILL(TABLE ?)
+"""
+
+
+@pytest.mark.parametrize("dialect", sorted(_SECRET))
+@pytest.mark.parametrize("form", _HIDES.strip().replace("\n", "|").split("|"))
+def test_a_table_is_seen_wherever_from_may_name_it(form: str, dialect: str) -> None:
+    written, _ = _SECRET[dialect]
+    assert reason(f"SELECT ARRAY_AGG(a, {form.replace('?', written)}) FROM t", dialect)
+    assert reason(f"SELECT ARRAY_AGG(a, {form.replace('?', 'v')}) FROM t", dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialects", "query"),
+    [
+        (
+            "spark",
+            "SELECT EXTRACT(YEAR FROM DATE '2020-01-01'), TRIM(' ' FROM a), SUBSTRING(a FROM 2) FROM t",
+        ),
+        ("snowflake spark", "SELECT a IS DISTINCT FROM NULL, a IS NOT DISTINCT FROM b FROM t, u AS x, v"),
+        ("snowflake spark", "SELECT a FROM (VALUES (1, 'a'), (NULL, TRUE), (-1, CAST('b' AS STRING))) AS v(a, b)"),
+        ("spark", "SELECT a FROM VALUES (1), (NULL) AS v(a), t CROSS JOIN u"),
+        (
+            "clickhouse",
+            "SELECT table, a FROM t ORDER BY table WITH FILL FROM -5 TO 5, a SETTINGS extremes = 1, final = 1",
+        ),
+        ("clickhouse", "SELECT a FROM t FINAL ARRAY JOIN b AS c, d AS e PREWHERE a > 1 LIMIT 1 BY a, c"),
+        ("bigquery", "SELECT model, table.a FROM t AS table, UNNEST(table.b) AS model WINDOW w AS (ORDER BY a)"),
+        ("spark databricks", "SELECT a FROM t LATERAL VIEW explode(b) x AS y, z WHERE y IN (1, 2) CLUSTER BY y, z"),
+    ],
+)
+def test_a_word_after_from_or_a_comma_may_be_no_table(dialects: str, query: str) -> None:
+    for dialect in dialects.split():
+        assert reason(query, dialect) == ""
+
+
 @pytest.mark.parametrize(
     ("dialect", "query"),
     [
         ("snowflake", "SELECT ARRAY_AGG(a, (SELECT $1 FROM @stage)) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM DIRECTORY(@stage))) FROM t"),
+        ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM SEMANTIC_VIEW(v METRICS m))) FROM t"),
         ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM 's3://x')) FROM t"),
         ("snowflake", "SELECT ARRAY_AGG(a, (SELECT * FROM TABLE('SNOWFLAKE.ACCOUNT_USAGE.USERS'))) FROM t"),
         ("snowflake", "SELECT ARRAY_AGG(a, s.NEXTVAL) FROM t"),

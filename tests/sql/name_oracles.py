@@ -23,7 +23,6 @@ from assay.sql.schema import SchemaNames
 from assay.sql.schema.ddl import read_ddl
 from assay.sql.schema_items import joined_columns
 from assay.sql.select import UNKNOWN
-from assay.sql.trees import nodes_of
 
 Pairs = set[tuple[str, str]]
 
@@ -51,7 +50,7 @@ def named_by_us(query: Query) -> Pairs:
 
     unread = [] if query.dialect in _READS_ALL else _unread_ctes(query)
     joined = [column for column in joined_columns(query) if not _is_field(column)]
-    skipped = {id(node) for cte in unread for one in (cte, query.twin(cte)) for node in nodes_of(one)}
+    skipped = {id(node) for cte in unread for one in (cte, query.twin(cte)) for node in one.walk()}
     read = [select for select in query.selects if id(select.node) not in skipped]
     columns = [*query.columns, *joined]
     found: Pairs = {column.key for select in read for column in query.behind_stars(select)}
@@ -76,7 +75,7 @@ def _is_field(column: Any) -> bool:
 
 def unresolved_by_us(query: Query) -> list[str]:
     """The columns that we find in no table, those of CTEs that nothing reads left out."""
-    skipped = {id(node) for cte in _unread_ctes(query) for node in nodes_of(cte)}
+    skipped = {id(node) for cte in _unread_ctes(query) for node in cte.walk()}
     return [column.sql() for column in query.unresolved if id(column) not in skipped]
 
 

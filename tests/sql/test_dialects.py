@@ -230,7 +230,6 @@ def test_a_division_of_whole_numbers_keeps_its_fraction(dialect: str) -> None:
         ("SELECT a FROM t LIMIT 2 BY a", "clickhouse", False, False, None),
         ("SELECT a FROM t ORDER BY b LIMIT 2 WITH TIES", "clickhouse", True, True, None),
         ("SELECT a FROM t SAMPLE 0.1 OFFSET 0.5", "clickhouse", False, False, None),
-        ("FROM t |> WHERE a > 1 |> ORDER BY a |> LIMIT 3", "bigquery", True, True, 3),
     ],
 )
 def test_order_and_limit(query: str, dialects: str, ordered: bool, limited: bool, most_rows: int | None) -> None:

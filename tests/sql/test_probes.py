@@ -15,7 +15,6 @@ from assay.sql.probes.any_row import any_rows
 from assay.sql.probes.edits import Edit, alone, read_for_probes
 from assay.sql.probes.inner_limit import inner_limits
 from assay.sql.probes.row_number import row_numbers, tie_breaks
-from assay.sql.trees import written
 from many_cases import each
 
 SETUP = "CREATE TABLE t(id INTEGER, g INTEGER, v INTEGER); INSERT INTO t VALUES (1, 1, 10), (2, 1, 20), (3, 2, 30)"
@@ -38,12 +37,12 @@ def test_signs_that_the_parser_drops_are_kept(dialect: str, key: str) -> None:
 
 def test_an_edit_leaves_the_query_as_it_is() -> None:
     query = read_for_probes("SELECT a, (SELECT MAX(b) FROM u) FROM t ORDER BY a", "sqlite")
-    before = written(query.tree, "sqlite")
+    before = query.tree.sql("sqlite")
     edit = Edit(query)
     for node in query.all_of(exp.Column, exp.Subquery):
         edit.twin(node).replace(exp.Literal.number(1))
     assert edit.written() == "SELECT 1, 1 FROM t ORDER BY 1"
-    assert written(query.tree, "sqlite") == before
+    assert query.tree.sql("sqlite") == before
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_an_inner_query_runs_by_itself(
     inner = next(
         select.node for select in read.selects if any(output.alias == "x" for output in select.node.expressions)
     )
-    assert database.execute(written(alone(inner), "sqlite")).fetchall() == rows
+    assert database.execute(alone(inner).sql("sqlite")).fetchall() == rows
 
 
 @each(
@@ -236,3 +235,38 @@ def test_a_key_over_a_window_is_read_from_the_output() -> None:
 )
 def test_where_ties_cannot_be_seen_there_is_no_probe(query: str) -> None:
     assert tie_probe(query, "sqlite") is None
+
+
+@each(
+    "query",
+    [
+        "SELECT a, COUNT(*) FROM t GROUP BY a",
+        "SELECT T1.a, count(*) AS n FROM t AS T1 JOIN u ON T1.a = u.a GROUP BY T1.a HAVING count(*) > 2 ORDER BY n",
+        "SELECT a FROM t WHERE b > (SELECT AVG(b) FROM t)",
+        "SELECT a FROM t WHERE b IN (SELECT b FROM u WHERE c = 'x') ORDER BY a LIMIT 3 OFFSET 1;",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u ORDER BY c LIMIT 1)",
+        "SELECT MAX(a), MIN(a) FROM t WHERE b = 1",
+        "SELECT a FROM t UNION SELECT a FROM u",
+        "SELECT n FROM (SELECT a, COUNT(*) AS n FROM t GROUP BY a) AS w ORDER BY n",
+    ],
+)
+def test_common_queries_read_no_row_of_several(query: str) -> None:
+    assert not any_rows(query, "sqlite")
+
+
+@each(
+    "query",
+    [
+        "SELECT a, b, COUNT(*) FROM t GROUP BY a",
+        "SELECT a, MAX(b) FROM t",
+        "SELECT COUNT(*) FROM t HAVING a > 1",
+        "SELECT a FROM t GROUP BY a ORDER BY b",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u)",
+        "SELECT a FROM t WHERE b = (SELECT b FROM u GROUP BY b HAVING COUNT(*) > 1)",
+        "SELECT DISTINCT a FROM t ORDER BY b",
+        "SELECT name FROM t GROUP BY id HAVING COUNT(*) = (SELECT COUNT(*) FROM u)",
+        "SELECT name FROM t GROUP BY id UNION SELECT a FROM u",
+    ],
+)
+def test_a_row_of_several_is_noticed(query: str) -> None:
+    assert any_rows(query, "sqlite")

@@ -5,11 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.sql.comments import without_comments
@@ -21,7 +17,6 @@ if TYPE_CHECKING:
         OuterClauses,
         chooses_by_number,
         is_nondeterministic,
-        is_plain,
         may_be_cut,
         read_shape,
         same_text,
@@ -37,7 +32,6 @@ __all__ = [
     "chooses_by_number",
     "empty_input_probe",
     "is_nondeterministic",
-    "is_plain",
     "leaves_choice",
     "may_be_cut",
     "read_shape",
@@ -56,7 +50,7 @@ _HOMES = {
     "probes.any_row": "leaves_choice takes_any_row",
     "probes.empty_input": "empty_input_probe",
     "probes.ranked": "TieProbe tie_probes visible_keys",
-    "shape": "OuterClauses chooses_by_number is_nondeterministic is_plain may_be_cut read_shape same_text warm_up",
+    "shape": "OuterClauses chooses_by_number is_nondeterministic may_be_cut read_shape same_text warm_up",
     "statement": "StatementReading read_statement",
 }
 """The names of each module. They load on first use: the main process of a run needs only a few, its workers all.
@@ -82,20 +76,6 @@ class _WithoutOwnTexts(logging.Filter):
 
 
 logging.getLogger("sqlglot").addFilter(_WithoutOwnTexts())
-
-
-def _refuse_compiled_parser() -> None:
-    """Raise InputError if sqlglot's compiled parser is installed: Python classes cannot extend it."""
-    package = find_spec("sqlglot")
-    for folder in (package and package.submodule_search_locations) or ():
-        if any(found.suffix in (".so", ".pyd") for found in Path(folder).glob("parser.*")):
-            raise InputError(
-                "the package sqlglotc is installed. Its compiled parser cannot be extended for VQL. To remove "
-                "it: pip uninstall sqlglotc"
-            )
-
-
-_refuse_compiled_parser()
 
 
 def __getattr__(name: str) -> Any:

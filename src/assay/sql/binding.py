@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from assay.sql.schema import SchemaNames, TypeFamily, type_family
-from assay.sql.trees import copied, nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -34,8 +33,8 @@ def bind(
     # Names are looked up case-insensitively.
     speaks = Dialect.get_or_raise(f"{dialect}, normalization_strategy=case_insensitive")
     for expands_aliases in (True, False):
-        bound: exp.Expr = copied(tree)
-        twins = {id(node): twin for node, twin in zip(nodes, nodes_of(bound), strict=True)}
+        bound: exp.Expr = tree.copy()
+        twins = {id(node): twin for node, twin in zip(nodes, bound.walk(), strict=True)}
         for text in texts:
             _becomes_text(twins[id(text)], text.name)
         for entry, table in elsewhere.items():
@@ -80,7 +79,7 @@ def types_of(bound: exp.Expr, names: SchemaNames | None, dialect: str) -> dict[i
 
     mapping = None if names is None else names.mapping
     annotate_types(bound, schema=mapping, expression_metadata=_rules_of_types(dialect), dialect=dialect)
-    kinds = ((id(node), _family(node.type)) for node in nodes_of(bound))
+    kinds = ((id(node), _family(node.type)) for node in bound.walk())
     return {key: kind for key, kind in kinds if kind is not None}
 
 

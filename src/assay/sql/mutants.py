@@ -15,7 +15,6 @@ from msgspec import Struct
 from assay.model import DatabaseSchema
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import names_of, type_family
-from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -47,7 +46,7 @@ def mutants_of(query: str, schema: DatabaseSchema, dialect: str, *, most: int = 
         for node in read.all_of(exp.Expr):
             for change in _changes(node, read):
                 by_kind.setdefault(change[0], []).append((node, change))
-        found = {written(read.tree, dialect): Mutant(query=query, kind="constant")}
+        found = {read.tree.sql(dialect): Mutant(query=query, kind="constant")}
         for changed in chain.from_iterable(zip_longest(*by_kind.values())):
             if changed is not None:
                 node, (kind, change_copy) = changed
@@ -61,14 +60,14 @@ def mutants_of(query: str, schema: DatabaseSchema, dialect: str, *, most: int = 
 
 
 def _changed(tree: exp.Query, node: exp.Expr, change: Callable[[Any], exp.Expr | None], dialect: str) -> str:
-    twins: dict[int, exp.Expr] = {}
-    copy: exp.Expr = copied(tree, twins=twins)
-    made = change(twins[id(node)])
+    copy: exp.Expr = tree.copy()
+    twin = next(twin for part, twin in zip(tree.walk(), copy.walk(), strict=True) if part is node)
+    made = change(twin)
     if made is not None and node is tree:
         copy = made
     elif made is not None:
-        twins[id(node)].replace(made)
-    return written(copy, dialect, is_last=True)
+        twin.replace(made)
+    return copy.sql(dialect, copy=False)
 
 
 def _changes(node: exp.Expr, query: Query) -> Iterator[_Change]:

@@ -62,7 +62,7 @@ class QueryNames:
         self.names = names
         self.tree = tree
         self.nodes = nodes
-        """Every node of the tree, in the order of `nodes_of`."""
+        """Every node of the tree, in the order of ``tree.walk()``."""
         self._ctes = Ctes(always_recursive=dialect == "sqlite")
         self._selects: dict[int, Select] = {}
         self._meanings: dict[int, Meaning] = {}

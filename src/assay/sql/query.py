@@ -22,7 +22,6 @@ from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
 from assay.sql.shown import shown
-from assay.sql.trees import levels_of, nodes_of
 
 MOST_CHARACTERS = 50_000
 MOST_NODES = 20_000
@@ -190,7 +189,7 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
     """Read a query that is part of a longer text, for example of a view. Never raises."""
     from sqlglot.errors import SqlglotError
 
-    nodes = nodes_of(tree)
+    nodes = list(tree.walk())
     if dialect == "clickhouse" and any(node.key in ("columns", "apply") for node in nodes):
         return Unreadable("selects columns that only the database knows, by COLUMNS or APPLY")
     if (reason := too_large(nodes, MOST_NODES)) is not None:
@@ -218,10 +217,18 @@ def read_view(ddl: str, dialect: str, names: SchemaNames | None = None) -> Query
 
 def span_of(node: exp.Expr) -> Span | None:
     """The span of a node: from the first to the last of its words whose position is known."""
-    marks = [one._meta for one in nodes_of(node) if one._meta and "start" in one._meta]
+    marks = [one._meta for one in node.walk() if one._meta and "start" in one._meta]
     if not marks:
         return None
     return Span(min(mark["start"] for mark in marks), max(mark["end"] for mark in marks) + 1)
+
+
+def levels_of(tree: exp.Expr, nodes: list[exp.Expr]) -> int:
+    """How many levels a tree has. ``nodes`` are those of its walk; the last one is on the lowest level."""
+    node, levels = nodes[-1], 1
+    while node is not tree and node.parent is not None:
+        node, levels = node.parent, levels + 1
+    return levels
 
 
 def too_large(nodes: list[exp.Expr], most_nodes: int) -> str | None:

@@ -11,7 +11,6 @@ from assay.model.verdicts.diagnosis import SchemaUse
 from assay.sql.nodes import exp
 from assay.sql.query import Query, Unreadable, read_query
 from assay.sql.schema import SchemaNames
-from assay.sql.trees import nodes_of_kind
 
 _FROM_NEAREST: tuple[SchemaUse, ...] = ("same", "other_columns", "other_tables")
 
@@ -99,6 +98,6 @@ def _behind_stars(query: Query) -> Iterable[str]:
 def joined_columns(query: Query) -> Iterable[exp.Column]:
     """The columns that USING and NATURAL compare, which the text does not name: those of the bound tree's joins."""
     written = {id(query.twin(column)) for column in query.columns}
-    for join in nodes_of_kind(query.bound, exp.Join):
+    for join in list(query.bound.find_all(exp.Join)):
         if (condition := join.args.get("on")) is not None:
-            yield from (column for column in nodes_of_kind(condition, exp.Column) if id(column) not in written)
+            yield from (column for column in condition.find_all(exp.Column) if id(column) not in written)

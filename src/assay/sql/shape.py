@@ -1,9 +1,7 @@
 """What a query's outermost level asks for: row order, a LIMIT, randomness.
 
 Determined by parsing with sqlglot, never by searching the text. A search only avoids parsing queries that do not
-contain the words at all, and the simplest queries, which are recognised by their text: one column, or one aggregate of
-one, from one table, with a condition without brackets. A benchmark like LLMSQL has hardly any others, and parsing one
-takes longer than running it.
+contain the words at all.
 """
 
 from __future__ import annotations
@@ -17,32 +15,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
-from assay.sql.outline import plain_words, read_outline
-from assay.sql.reader import reader, table_places
+from assay.sql.reader import reader
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
-    from sqlglot import Parser, Token, exp
-
-_QUOTED = r'"(?:[^"]|"")+"'
-_PLAIN = re.compile(
-    rf"\s*SELECT\s+(?:(?P<column>{_QUOTED})|(?P<aggregate>(?:MIN|MAX|SUM|AVG|COUNT)\({_QUOTED}\)))"
-    rf"(?P<rest>\s+FROM\s+{_QUOTED}(?:\s+WHERE\s(?P<condition>.*?))?)\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-_LITERAL = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-_NOT_PLAIN = re.compile(
-    r"""[^\s\w.,=<>!|*/%+'-]|--|/\*|'"""
-    r"|\b(?:select|from|join|where|group|having|window|over|filter|order|limit|offset|fetch|top"
-    r"|union|intersect|except|values|collate|escape|case|exists|raise"
-    r"|current_date|current_time|current_timestamp)\b",
-    re.IGNORECASE,
-)
+    from sqlglot import Token, exp
 
 _WORTH_PARSING = re.compile(r"\b(order|limit|fetch|top|offset)\b", re.IGNORECASE)
+_CUTS = re.compile(r"\b(?:limit|fetch|top|offset)\b", re.IGNORECASE)
 _DISTINCT_ON = re.compile(r"\bdistinct\s+on\b")
-_CUT = ("limit", "fetch", "top", "offset")
-_ORDER_OR_CUT = ("order", *_CUT)
 _LUCK = (
     "rand",
     "now",
@@ -74,7 +55,8 @@ _LUCK = (
 )
 """Every query that uses randomness or the clock contains one of these: searching for them avoids parsing."""
 
-_CLOCK = re.compile(r"'now'|\b(?:current_(?:date|time|timestamp)|localtime(?:stamp)?)\b")
+_OPERANDS = frozenset({"VAR", "IDENTIFIER", "NUMBER", "STRING", "R_PAREN", "R_BRACKET", "END", "NULL", "TRUE", "FALSE"})
+"""The kinds of tokens after which a plus is binary. After another word, it may be either."""
 _LUCKY_FUNCTIONS = frozenset(
     {
         "random",
@@ -156,35 +138,10 @@ class OuterClauses(Struct, frozen=True, kw_only=True):
     """It has OFFSET."""
 
 
-@lru_cache(maxsize=4096)
-def plain_aggregate(query: str) -> tuple[str, str | None, str] | None:
-    """For a plain query in SQLite's dialect: the text before the aggregate's end, the aggregate, and the rest.
-
-    The aggregate is None if the query selects a plain column. None for a query that is not plain.
-    """
-    found = _PLAIN.fullmatch(query)
-    if found is None:
-        return None
-    condition = found["condition"]
-    if condition is not None and _NOT_PLAIN.search(_LITERAL.sub("0", condition)):
-        return None
-    return query[: found.start("rest")], found["aggregate"], found["rest"]
-
-
-def is_plain(query: str) -> bool:
-    """Whether the query needs no parser: it has no order, no limit, no randomness and no clock."""
-    return plain_aggregate(query) is not None
-
-
 @lru_cache(maxsize=2048)
 def may_be_cut(query: str) -> bool:
     """Whether the text may contain a LIMIT or a similar choice of rows anywhere. Searched, not parsed."""
-    if chooses_by_number(query):
-        return True
-    if not _has_any(query.lower(), _CUT):
-        return False
-    outline = read_outline(query)
-    return outline is None or outline.most_rows is not None or outline.has_inner_limit
+    return chooses_by_number(query) or _CUTS.search(query) is not None
 
 
 def _has_any(text: str, parts: Sequence[str]) -> bool:
@@ -203,17 +160,8 @@ def chooses_by_number(query: str) -> bool:
 @lru_cache(maxsize=2048)
 def read_shape(query: str, dialect: str) -> OuterClauses:
     """Read the shape of one query. Never raises: for a query that cannot be parsed, ``parsed`` is False."""
-    lowered = query.lower()
-    if not _has_any(lowered, _ORDER_OR_CUT):
-        return OuterClauses(written=lowered.lstrip().startswith("values"))
-    outline = read_outline(query)
-    if outline is not None:
-        return OuterClauses(
-            ordered=outline.ordered,
-            limited=outline.most_rows is not None,
-            most_rows=outline.most_rows,
-            skips_rows=outline.offset is not None,
-        )
+    if _WORTH_PARSING.search(query) is None:
+        return OuterClauses(written=query.lstrip()[:6].lower() == "values")
     parsed = parse_query(query, dialect)
     if parsed is None:
         words = {word.lower() for word in _WORTH_PARSING.findall(query)}
@@ -231,8 +179,7 @@ def read_shape(query: str, dialect: str) -> OuterClauses:
 @lru_cache(maxsize=2048)
 def is_nondeterministic(query: str, dialect: str) -> bool:
     """Whether a query uses randomness or the clock anywhere. False if it cannot be parsed."""
-    lowered = query.lower()
-    if not _has_any(lowered, _LUCK) or (not _CLOCK.search(lowered) and read_outline(query) is not None):
+    if not _has_any(query.lower(), _LUCK):
         return False
     parsed = parse_query(query, dialect)
     return parsed is not None and _is_nondeterministic(parsed.tree, dialect)
@@ -243,19 +190,39 @@ class ParsedQuery(Struct, frozen=True):
 
     tree: exp.Query
     tokens: Sequence[Token]
-    table_places: frozenset[int] = frozenset()
-    """Where the text names tables, including those that the parser left out of the tree."""
 
 
 @lru_cache(maxsize=128)
 def parse_query(query: str, dialect: str) -> ParsedQuery | None:
-    """Parse one query; None if the text cannot be parsed or is not one query."""
+    """Parse one query; None if the text cannot be parsed, is not one query, or is not what sqlglot reads in it."""
+    parsed = parse_roughly(query, dialect)
+    return None if parsed is None or _is_misread(parsed, dialect) else parsed
+
+
+@lru_cache(maxsize=128)
+def parse_roughly(query: str, dialect: str) -> ParsedQuery | None:
+    """Like `parse_query`, but the tree may lack parts of the text."""
     return _parsed(query, dialect)
+
+
+def _is_misread(parsed: ParsedQuery, dialect: str) -> bool:
+    """Whether sqlglot reads the query otherwise than the engine.
+
+    A pipe operator changes what precedes it: sqlglot drops the first order of ``|> ORDER BY a |> ORDER BY b``, and
+    filters before it limits in ``|> LIMIT 3 |> WHERE a``. In ClickHouse, the second list of ``lttb(3)(x, y)`` does not
+    consist of aliases, and one aggregate has another name for sqlglot.
+    """
+    if any(token.token_type.name == "PIPE_GT" for token in parsed.tokens):
+        return True
+    return dialect == "clickhouse" and any(node.key in ("aliases", "approxtopk") for node in parsed.tree.walk())
 
 
 def parse_with_signs(query: str, dialect: str) -> ParsedQuery | None:
     """Like `parse_query`, with a node for each unary plus, which sqlglot drops."""
-    return _parsed(query, dialect, keeps_signs=True) if "+" in query else parse_query(query, dialect)
+    if "+" not in query:
+        return parse_query(query, dialect)
+    parsed = _parsed(query, dialect, keeps_signs=True)
+    return None if parsed is None or _is_misread(parsed, dialect) else parsed
 
 
 def _parsed(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
@@ -282,15 +249,23 @@ def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> Parsed
 
     speaks = reader(dialect)
     text = as_engine_reads(query, dialect)
+    if dialect == "denodo":
+        from assay.sql.vql import flattens
+
+        if flattens(text):
+            return None
     tokens = speaks.tokenize(text)
     if dialect in SPARK:
         _call_windows(tokens)
-    parser = _keeping_signs(speaks.parser_class)(dialect=speaks) if keeps_signs else speaks.parser()
-    trees = [tree for tree in parser.parse(tokens, text) if tree is not None and not isinstance(tree, exp.Semicolon)]
+    signs = _mark_signs(tokens) if keeps_signs else 0
+    parsed = speaks.parser().parse(tokens, text)
+    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)
-    return None if tree is None else ParsedQuery(tree, tokens, table_places(parser))
+    if tree is None or not _name_signs(tree, signs):
+        return None
+    return ParsedQuery(tree, tokens)
 
 
 def _call_windows(tokens: Sequence[Token]) -> None:
@@ -302,15 +277,28 @@ def _call_windows(tokens: Sequence[Token]) -> None:
             token.token_type = TokenType.VAR
 
 
-@lru_cache(maxsize=8)
-def _keeping_signs(parser_class: type[Parser]) -> type[Parser]:
-    from sqlglot import TokenType, exp
+def _mark_signs(tokens: Sequence[Token]) -> int:
+    """Turn each unary plus into ``~``, which sqlglot keeps, and return their number."""
+    from sqlglot import TokenType
 
-    def signed(parser: Parser) -> exp.Expr:
-        return exp.Introducer(this=exp.var("+"), expression=parser._parse_unary())
+    count = 0
+    for before, token in pairwise(tokens):
+        if token.token_type is TokenType.PLUS and before.token_type.name not in _OPERANDS:
+            token.token_type = TokenType.TILDE
+            count += 1
+    return count
 
-    parsers = {**parser_class.UNARY_PARSERS, TokenType.PLUS: signed}
-    return type("KeepingSigns", (parser_class,), {"UNARY_PARSERS": parsers})
+
+def _name_signs(tree: exp.Query, count: int) -> bool:
+    """Turn the nodes of `_mark_signs` into signs. False if it is not certain which they are."""
+    from sqlglot import exp
+
+    marked = list(tree.find_all(exp.BitwiseNot)) if count else []
+    if len(marked) != count:
+        return False
+    for node in marked:
+        node.replace(exp.Introducer(this=exp.var("+"), expression=node.this))
+    return True
 
 
 def outermost(tree: exp.Query) -> exp.Query:
@@ -355,26 +343,18 @@ def same_text(first: str, second: str, dialect: str) -> bool:
         return True
     if "".join(first.lower().split()).rstrip(";") != "".join(second.lower().split()).rstrip(";"):
         return False
-    plain = [_words_of_select(query) for query in (first, second)]
-    if None not in plain:
-        return plain[0] == plain[1]
-    read = [parse_query(query, dialect) for query in (first, second)]
-    words = [
-        [
-            token.text if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower()
-            for token in parsed.tokens
-            if token.token_type.name != "SEMICOLON"
-        ]
-        for parsed in read
-        if parsed is not None
+    try:
+        return _words(first, dialect) == _words(second, dialect)
+    except parser_errors():
+        return False
+
+
+def _words(query: str, dialect: str) -> list[str]:
+    return [
+        token.text if token.token_type.name in ("STRING", "IDENTIFIER") else token.text.lower()
+        for token in reader(dialect).tokenize(as_engine_reads(query, dialect))
+        if token.token_type.name != "SEMICOLON"
     ]
-    return len(words) == 2 and words[0] == words[1]
-
-
-def _words_of_select(query: str) -> list[str] | None:
-    """The words of a SELECT that are the same in every dialect; None for others."""
-    text = query.strip().removesuffix(";")
-    return plain_words(text) if text[:6].lower() == "select" else None
 
 
 def deterministic_keys(tree: exp.Expr) -> list[exp.Ordered]:

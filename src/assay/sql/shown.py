@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay.sql.select import StoredColumn
-from assay.sql.trees import copied, nodes_of, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -27,10 +26,10 @@ def shown(node: exp.Expr, text: str, stored: Callable[[exp.Column], StoredColumn
     if isinstance(node, exp.Column):
         text = str(stored(node) or text)
     elif not isinstance(node, exp.Literal) or not text:
-        nodes = nodes_of(node)
+        nodes = list(node.walk())
         if len(nodes) <= _MOST_PARTS:
-            copy = copied(node, bare=True)
-            for part, twin in zip(nodes, nodes_of(copy), strict=True):
+            copy = node.copy()
+            for part, twin in zip(nodes, copy.walk(), strict=True):
                 column = stored(part) if isinstance(part, exp.Column) else None
                 if column is not None:
                     twin.set("table", exp.to_identifier(column.table))
@@ -40,6 +39,6 @@ def shown(node: exp.Expr, text: str, stored: Callable[[exp.Column], StoredColumn
 
 def _written(tree: exp.Expr, dialect: str) -> str:
     try:
-        return written(tree, dialect)
+        return tree.sql(dialect)
     except Exception:  # noqa: BLE001 - the generator may fail on a rare node: the text is only shown
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assay.sql.dialects import SPARK
-from assay.sql.trees import nodes_of
+from assay.sql.reader import CLICKHOUSE_TYPES
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -57,7 +57,7 @@ def as_engine_reads(text: str, dialect: str) -> str:
 
 def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | None:
     """The tree of a text from `as_engine_reads`, changed into what the engine reads; None if it refuses the text."""
-    nodes = nodes_of(tree)
+    nodes = list(tree.walk())
     if not text.isascii():
         for node in nodes:
             if isinstance(name := node.args.get("this"), str) and not name.isascii():
@@ -71,9 +71,19 @@ def as_engine_means(tree: exp.Query, text: str, dialect: str) -> exp.Query | Non
             _order_by_all(node)
         if node.key == "table" and dialect in SPARK:
             _name_version(node)
-        if node.key == "select" and dialect == "clickhouse":
-            _end_at_sample(node)
+        if dialect == "clickhouse":
+            if node.key == "datatype" and _is_unknown(node):
+                return None
+            if node.key == "select":
+                _end_at_sample(node)
     return tree
+
+
+def _is_unknown(kind: exp.Expr) -> bool:
+    if kind.this.name != "USERDEFINED":
+        return False
+    sizes = any(size.args.get("expression") for size in kind.expressions)  # of two words
+    return sizes or str(kind.args.get("kind")).lower() not in CLICKHOUSE_TYPES
 
 
 def _put_back(letter: str) -> str:

@@ -6,8 +6,9 @@ fast.
 
 The dialect reads VQL, as far as scoring needs it, and writes what it has read; it does not translate. VQL's additions
 to SQL are removed from the tokens before parsing, so that positions in the text stay valid: the CONTEXT and TRACE
-clauses at a query's end are dropped; join hints (HASH, NESTED, MERGE, ORDERED, REVERSEORDER) and FLATTEN become tokens
-of a kind that cannot be a name. Grammar: Denodo's VQL guide, "SELECT statement".
+clauses at a query's end, and the hints of joins (HASH, NESTED, MERGE, ORDERED, REVERSEORDER), which change no result.
+FLATTEN does: `flattens` finds the queries that must not be written again. Grammar: Denodo's VQL guide, "SELECT
+statement".
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
-from sqlglot import Dialect, Token, TokenType, exp, generator, parser, tokens
+from sqlglot import Dialect, Token, TokenType, exp, tokens
 from sqlglot.errors import SqlglotError
 
 from assay.sql.statement import statement_kind
@@ -57,57 +58,13 @@ class Denodo(Dialect):
 
         KEYWORDS: ClassVar[dict[str, TokenType]] = {**tokens.Tokenizer.KEYWORDS, "MINUS": TokenType.EXCEPT}
 
-    class Parser(parser.Parser):
-        """SQL's grammar, join hints, FLATTEN, and VQL's second form of CAST, the type first: ``CAST('int', x)``."""
-
-        FUNCTION_PARSERS: ClassVar = {
-            **parser.Parser.FUNCTION_PARSERS,
-            "CAST": lambda self: _parse_cast(self),  # noqa: PLW0108 - it is defined further down
-        }
-
-        def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
-            hints: list[str] = []
-            while self._match(TokenType.HINT):
-                hints.append(self._prev.text)
-            join = super()._parse_join(*args, **kwargs)
-            if join is not None and hints:
-                join.set("hint", " ".join(hints))
-            return join
-
-        def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            is_flattened = self._match(TokenType.HINT)
-            table = super()._parse_table(*args, **kwargs)
-            if table is not None and is_flattened:
-                fields = self._curr and self._curr.text.startswith("(") and self._match(TokenType.HINT)
-                table.set("flattened", self._prev.text if fields else "")
-            return table
-
-    class Generator(generator.Generator):
-        """SQL, with VQL's names of functions, join hints and FLATTEN."""
-
-        TRANSFORMS: ClassVar = {
-            **generator.Generator.TRANSFORMS,
-            exp.CastToStrType: lambda self, node: self.func("CAST", node.args["to"], node.this),
-            exp.CurrentTimestamp: lambda _, node: "NOW()" if node.meta_get("denodo_name") else "CURRENT_TIMESTAMP",
-            exp.Mod: lambda self, node: self.func("MOD", node.this, node.expression),
-            exp.StrPosition: lambda self, node: _position(self, node),  # noqa: PLW0108 - it is defined further down
-        }
-
-        def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
-            """The hint precedes the kind of join."""
-            hint = expression.args.pop("hint", None)
-            text = super().join_sql(expression, join_op)
-            return text if hint is None else f" {hint}{text}"
-
-        def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-            """With FLATTEN before it, and its fields after it."""
-            text = super().table_sql(expression, sep)
-            fields = expression.args.get("flattened")
-            return text if fields is None else f"FLATTEN {text} {fields}".rstrip()
-
     def tokenize(self, sql: str, dialect: str | Dialect | type[Dialect] | None = None) -> list[Token]:
-        """The tokens, VQL's additions dropped or marked."""
-        return list(_plain(super().tokenize(sql, dialect), sql))
+        """The tokens without VQL's additions."""
+        return list(_plain(super().tokenize(sql, dialect)))
+
+    def generate(self, expression: exp.Expr, copy: bool = True, **opts: Any) -> str:  # noqa: FBT001, FBT002 - as in sqlglot
+        """SQL, with VQL's names of functions."""
+        return str(super().generate(expression.transform(_in_vql, copy=copy), copy=False, **opts))
 
 
 DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
@@ -189,51 +146,61 @@ def _read_untokenized(query: str) -> VqlReading:
     return VqlReading(does="prose", detail=" ".join(query.split())[:60])
 
 
-def _parse_cast(reader: parser.Parser) -> exp.Expr | None:
-    """``CAST('int', x)`` as well as ``CAST(x AS int)``."""
-    here, following = reader._curr, reader._next
-    if here and following and here.token_type is TokenType.STRING and following.token_type is TokenType.COMMA:
-        target = reader._parse_string()
-        reader._match(TokenType.COMMA)
-        value = reader._parse_disjunction()
-        return reader.expression(exp.CastToStrType(this=value, to=target))
-    return reader._parse_cast(strict=reader.STRICT_CAST)
+def _in_vql(node: exp.Expr) -> exp.Expr:
+    """The node with the name by which VQL calls its function."""
+    name = node.meta_get("denodo_name") if isinstance(node, exp.Func) else None
+    match node:
+        case exp.Mod():
+            return exp.Anonymous(this="MOD", expressions=[node.this, node.expression])
+        case exp.CurrentTimestamp():
+            return exp.Anonymous(this="NOW") if name else exp.var("CURRENT_TIMESTAMP")
+        case exp.StrPosition() if not name:
+            return exp.Anonymous(this="POSITION", expressions=[exp.In(this=node.args["substr"], field=node.this)])
+    return node
 
 
-def _position(writer: generator.Generator, node: exp.StrPosition) -> str:
-    """``POSITION(part IN text)``, or the function under the name that was read."""
-    if node.meta_get("denodo_name"):
-        return writer.function_fallback_sql(node)
-    return f"POSITION({writer.sql(node, 'substr')} IN {writer.sql(node, 'this')})"
+def flattens(query: str) -> bool:
+    """Whether a text has FLATTEN, whose rows are not those of the view that it names."""
+    if "flatten" not in query.lower():
+        return False
+    found = Dialect.tokenize(Denodo(), query)
+    return any(_is_flatten(found, index) for index in range(len(found)))
 
 
-def _plain(found: Sequence[Token], text: str) -> Iterator[Token]:
-    """The tokens without CONTEXT and TRACE; join hints, FLATTEN and its list of fields marked."""
+def _plain(found: Sequence[Token]) -> Iterator[Token]:
+    """The tokens without CONTEXT, TRACE, join hints and FLATTEN, and ``CAST('int', x)`` as ``CAST(x AS int)``."""
     depth = 0
     skip = 0  # tokens before this index are dropped
     fields = -1
+    casts: list[tuple[int, Token]] = []  # the depth in each CAST, and its type
     for index, token in enumerate(found):
         kind = token.token_type
         if index < skip:
             continue
         if index == fields:
             skip = _past_parentheses(found, index)
-            yield _marked(token, text[token.start : found[skip - 1].end + 1], end=found[skip - 1].end)
             continue
         depth += (kind in _OPEN) - (kind in _CLOSE)
+        if casts and kind in _CLOSE and depth < casts[-1][0]:
+            _, target = casts.pop()
+            yield Token(TokenType.ALIAS, "AS", token.line, token.col, target.start, target.end)
+            for part in Dialect.get_or_raise(None).tokenize(target.text):
+                yield Token(part.token_type, part.text, token.line, token.col, target.start, target.end)
         if depth == 0 and (end := _clause_end(found, index)):
             skip = end
         elif _is_flatten(found, index):
             fields = _flattened_fields(found, index + 1)
-            yield _marked(token, token.text, end=token.end)
-        elif _is_join_hint(found, index):
-            yield _marked(token, token.text, end=token.end)
-        else:
+        elif not _is_join_hint(found, index):
             yield token
+        if _is_type_first(found, index):
+            casts.append((depth, found[index + 1]))
+            skip = index + 3
 
 
-def _marked(token: Token, text: str, *, end: int) -> Token:
-    return Token(TokenType.HINT, text, token.line, token.col, token.start, end)
+def _is_type_first(found: Sequence[Token], index: int) -> bool:
+    """Whether this is the parenthesis of ``CAST('int', x)``."""
+    kinds = [token.token_type for token in found[index : index + 3]]
+    return kinds == [TokenType.L_PAREN, TokenType.STRING, TokenType.COMMA] and found[index - 1].text.upper() == "CAST"
 
 
 def _clause_end(found: Sequence[Token], index: int) -> int:

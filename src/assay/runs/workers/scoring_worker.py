@@ -25,7 +25,6 @@ from assay.runs.workers.known_schemas import KnownSchemas
 from assay.runs.workers.worker_tasks import CaseOutcome, MatchTask, Timed, TimingTask, WorkerSettings
 from assay.scoring.queries.scorer import QueryScorer
 from assay.scoring.queries.verdicts import blame
-from assay.sql.shape import is_plain
 
 if TYPE_CHECKING:
     from assay.runs.workers.match_worker import MatchWorker
@@ -88,7 +87,7 @@ class WorkerScorer:
             self._scorers[attempt] = self._make_scorer(self._executors[attempt], self._gold_executors.get(attempt))
         if isinstance(task, TimingTask):
             return time_pair(self._executors[attempt], task)
-        if self._awaits_parsers and not _is_plain(task):
+        if self._awaits_parsers:
             # Before the clock of a case runs, which may stop it anywhere: a module must not be imported by halves.
             _load_parsers(self._settings.metrics)
             self._awaits_parsers = False
@@ -194,16 +193,6 @@ def time_pair(executor: Executor, task: TimingTask) -> Timed:
         if iteration:
             found.append(PairTiming(gold_s=seconds["gold"], predicted_s=seconds["predicted"]))
     return Timed(timings=tuple(found))
-
-
-def _is_plain(task: Work) -> bool:
-    """Whether the case can be scored without a parser."""
-    if task.prediction.has_context:
-        return False
-    predicted = task.prediction.query
-    if predicted is not None and not is_plain(predicted):
-        return False
-    return not task.requests and not task.case.results and all(map(is_plain, task.case.golds))
 
 
 def _scored(scorer: QueryScorer, task: Work, executors: Sequence[Executor | None]) -> Scored | CaseOutcome:

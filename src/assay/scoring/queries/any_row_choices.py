@@ -16,7 +16,7 @@ from assay.model import ComparisonOptions, Result, Row
 from assay.scoring.queries.context import ExecutionContext
 from assay.scoring.queries.tie_detection import answers_with_ties
 from assay.sql import read_shape
-from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows, plain_check
+from assay.sql.probes.any_row import MOST_CANDIDATES, MOST_LISTED, AnyRow, any_rows
 from assay.sql.probes.row_choices import MOST_COMBINED, RowChoice, are_apart, readings
 
 _CHECK = ComparisonOptions(near_misses=False, sample_rows=0, boolean_is_integer=True)
@@ -79,17 +79,12 @@ def other_results(probes: ExecutionContext, query: str, own: Answer) -> Iterator
 def _attempts(probes: ExecutionContext, query: str, own: Answer, *, one_by_one: bool = False) -> Iterator[_Attempt]:
     places: list[AnyRow] = []
     options: list[Sequence[RowChoice]] = []
-    plain = plain_check(query, probes.dialect)
-    checked_plainly = None if plain is None else probes.execute(plain)
     if _has_texts(own.result):
         for place in probes.merging_places(query):
             yield _Attempt(place, place.ways(), complete=False)
-    if checked_plainly is not None and checked_plainly.status == "empty":
-        return  # the rows agree, and nothing was parsed
     for place in any_rows(query, probes.dialect):
-        checked = checked_plainly
-        if checked is None and (query_of_check := place.check()) is not None:
-            checked = probes.execute(query_of_check)
+        query_of_check = place.check()
+        checked = None if query_of_check is None else probes.execute(query_of_check)
         if checked is not None and checked.succeeded and not (checked.result and checked.result.rows):
             continue  # the rows agree
         places.append(place)

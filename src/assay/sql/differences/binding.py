@@ -17,7 +17,6 @@ from assay.sql.nodes import exp
 from assay.sql.query import MOST_COMPARED_NODES, Query, Unreadable, read_query, read_tree, too_large
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select
-from assay.sql.trees import copied, nodes_of_kind
 
 MARK = "mark"
 _EXPANDED = ("order", "group", "having", "where")
@@ -61,7 +60,7 @@ def bare_query(text: str, dialect: str, names: SchemaNames) -> BareQuery | Unrea
         bound: Query | Unreadable = read
         has_windows = any(select.node.args.get("windows") for select in read.selects)
         if has_wrappers(read.tree) or has_windows or _named_outputs(read):
-            tree = flattened(_with_windows_inside(copied(read.tree, bare=True)))
+            tree = flattened(_with_windows_inside(read.tree.copy()))
             bound = read_tree(tree, text, dialect, names)
             if isinstance(bound, Query) and _expand_outputs(bound):
                 bound = read_tree(tree, text, dialect, names)
@@ -81,12 +80,12 @@ def marked(bound: Query) -> BareQuery:
 def _with_windows_inside(tree: exp.Query) -> exp.Query:
     """Copy definitions from WINDOW into each OVER that names them: ``OVER (w ORDER BY x)`` extends the window w."""
     defined: dict[tuple[int, str], exp.Expr] = {}
-    selects = [select for select in nodes_of_kind(tree, exp.Select) if select.args.get("windows")]
+    selects = [select for select in list(tree.find_all(exp.Select)) if select.args.get("windows")]
     for select in selects:
         for window in select.args["windows"]:
             defined[id(select), window.name.lower()] = window
         select.set("windows", None)
-    for window in nodes_of_kind(tree, exp.Window) if selects else ():
+    for window in list(tree.find_all(exp.Window)) if selects else ():
         around = window.find_ancestor(exp.Select)
         for _ in defined:
             base = defined.get((id(around), window.text("alias").lower()))
@@ -96,7 +95,7 @@ def _with_windows_inside(tree: exp.Query) -> exp.Query:
             for arg in ("partition_by", "order", "spec"):
                 if base.args.get(arg) and not window.args.get(arg):
                     given = base.args[arg]
-                    window.set(arg, [copied(one) for one in given] if isinstance(given, list) else copied(given))
+                    window.set(arg, [one.copy() for one in given] if isinstance(given, list) else given.copy())
     return tree
 
 
@@ -104,7 +103,7 @@ def _expand_outputs(bound: Query) -> bool:
     """Replace an output's name by its expression, except in the ORDER BY of a set operation."""
     named = _named_outputs(bound)
     for column, output in named:
-        made = copied(output)
+        made = output.copy()
         is_whole = isinstance(made, exp.Column | exp.Func | exp.Subquery) or isinstance(column.parent, exp.Ordered)
         column.replace(made if is_whole else exp.Paren(this=made))
     return bool(named)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from operator import add, mul, sub
 
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
-from assay.sql.trees import nodes_of, written
 
 _TURNED = {"GT": "LT", "GTE": "LTE", "LT": "GT", "LTE": "GTE", "EQ": "EQ", "NEQ": "NEQ"}
 _DENIED = {"GT": "LTE", "GTE": "LT", "LT": "GTE", "LTE": "GT", "EQ": "NEQ", "NEQ": "EQ"}
@@ -283,9 +283,4 @@ def _denied(node: exp.Expr) -> exp.Expr:
 def _is_constant(node: exp.Expr) -> bool:
     if node.key in ("column", "literal"):  # the usual case
         return node.key == "literal"
-    return not any(isinstance(one, (exp.Column, exp.Query, exp.AggFunc)) for one in nodes_of(node))
-
-
-def plain_text(node: exp.Expr) -> str:
-    """A tree as dialect-independent text, the same for equal trees."""
-    return written(node)
+    return not any(isinstance(one, (exp.Column, exp.Query, exp.AggFunc)) for one in node.walk())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.parts import OrderTerm, Term
 from assay.sql.differences.terms import Terms
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
 
 

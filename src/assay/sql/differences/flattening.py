@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from assay.sql.nodes import exp
-from assay.sql.trees import nodes_of_kind
 
 _MOST_STEPS = 100
 _PICKS = frozenset({"expressions", "from_", "where"})
@@ -32,13 +31,13 @@ def has_wrappers(tree: exp.Query) -> bool:
     """Whether a query has something that may be a wrapper: a query in FROM, or a CTE."""
     return any(
         isinstance(node, exp.With) or isinstance(node.parent, exp.From | exp.Join)
-        for node in nodes_of_kind(tree, exp.With, exp.Subquery)
+        for node in list(tree.find_all(exp.With, exp.Subquery))
     )
 
 
 def _step(tree: exp.Query) -> exp.Query | None:
     """The tree with one wrapper less; None if it has none."""
-    for select in nodes_of_kind(tree, exp.Select):
+    for select in list(tree.find_all(exp.Select)):
         inner = _passed_on(select)
         if inner is not None:
             inner.pop()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.sql.nodes import exp
-from assay.sql.trees import nodes_of_kind
 
 Value = Any
 """The value of an argument of a node: a node, a list or a scalar."""
@@ -208,11 +207,11 @@ def _is_similar(gold: exp.Expr, predicted: exp.Expr) -> bool:
 
 
 def _columns(node: exp.Expr) -> set[str]:
-    return {column.name.lower() for column in nodes_of_kind(node, exp.Column)}
+    return {column.name.lower() for column in node.find_all(exp.Column)}
 
 
 def _literals(node: exp.Expr) -> set[str]:
-    return {literal.name for literal in nodes_of_kind(node, exp.Literal)}
+    return {literal.name for literal in node.find_all(exp.Literal)}
 
 
 def _operands(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -269,4 +268,4 @@ def _wraps(node: exp.Expr) -> bool:
 
 def _entries(query: exp.Expr) -> list[tuple[str, str]]:
     """The tables that a query reads, with their aliases."""
-    return [(table.name.lower(), table.alias_or_name.lower()) for table in nodes_of_kind(query, exp.Table)]
+    return [(table.name.lower(), table.alias_or_name.lower()) for table in query.find_all(exp.Table)]

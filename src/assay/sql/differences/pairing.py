@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
 
 from assay.sql.differences.binding import BareQuery, marked
-from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.leaves import Uses, leaves_of, operators_of, sources_of, table_of
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
 from assay.sql.query import Unreadable, read_tree
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assay.sql.nodes import exp
 from assay.sql.shape import outermost, parse_query
-from assay.sql.trees import copied, written
 
 
 def count_of_joined_rows(query: str, dialect: str) -> str | None:
@@ -19,9 +18,9 @@ def count_of_joined_rows(query: str, dialect: str) -> str | None:
         made = exp.Select(expressions=[exp.Count(this=exp.Star())])
         for part in ("with_", "from_", "where"):
             found = tree.args.get(part)
-            made.set(part, copied(found, bare=True) if found is not None else None)
-        made.set("joins", [copied(join, bare=True) for join in tree.args.get("joins") or ()])
-        return written(made, dialect)
+            made.set(part, found.copy() if found is not None else None)
+        made.set("joins", [join.copy() for join in tree.args.get("joins") or ()])
+        return made.sql(dialect)
     except RecursionError:
         return None
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sql.differences.binding import BareQuery, bare_query
-from assay.sql.differences.canonical import conjuncts, holds_conjuncts, plain_text
+from assay.sql.differences.canonical import conjuncts, holds_conjuncts
 from assay.sql.differences.clauses import cut_of, keys_of_group, meant, once, order_of
 from assay.sql.differences.comparing import differences
 from assay.sql.differences.leaves import Uses
@@ -19,12 +19,12 @@ from assay.sql.differences.pairing import in_golds_order, numberings
 from assay.sql.differences.parts import QueryParts, SelectParts, SourceTable, Term, inner_queries
 from assay.sql.differences.table_differences import unshared_tables
 from assay.sql.differences.terms import Merging, Show, Terms
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
 from assay.sql.query import MOST_COMPARED_SELECTS, Unreadable
 from assay.sql.schema import SchemaNames
 from assay.sql.select import Meaning, Select, Source
 from assay.sql.sources import entries_of
-from assay.sql.trees import copied, nodes_of, written
 
 _MOST_CHARACTERS = 1_000
 """A derived column is not replaced by a longer expression: repeated replacement would grow without limit."""
@@ -169,7 +169,7 @@ class Reader:
     def _of_source(self, select: Select, source: Source, name: str, depth: int = 0) -> exp.Expr:
         derived = self._derived(source).get(name)
         if derived is not None and len(plain_text(derived)) <= _MOST_CHARACTERS:
-            return copied(derived)
+            return derived.copy()
         return _column(name, "^" * depth + self._names_in(select)[source.alias])
 
     def _derived(self, source: Source) -> Mapping[str, exp.Expr]:
@@ -208,11 +208,11 @@ class Reader:
 
     def _show(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Column):
-            column = copied(node)
+            column = node.copy()
             self._show_column(column, self._query.original(column))
-            return written(column, self._query.bound.dialect)
-        whole = exp.Paren(this=copied(node))
-        for one in reversed(nodes_of(whole)[1:]):
+            return column.sql(self._query.bound.dialect)
+        whole = exp.Paren(this=node.copy())
+        for one in reversed(list(whole.walk())[1:]):
             original = self._query.original(one)
             if isinstance(one, exp.Var) and original is not None:
                 one.replace(exp.Var(this=self._shown_in_parentheses(original)))
@@ -220,7 +220,7 @@ class Reader:
                 self._show_column(one, original)
             elif isinstance(one.args.get("alias"), exp.TableAlias) and not isinstance(one, exp.CTE):
                 self._show_alias(one, original)
-        return written(whole.this, self._query.bound.dialect)
+        return str(whole.this.sql(self._query.bound.dialect))
 
     def _shown_in_parentheses(self, query: exp.Expr) -> str:
         text = self.shown(query)
@@ -380,7 +380,7 @@ class Reader:
         yield from ((equal, partial(self.shown, equal)) for equal in joined)
         node = clause.this if clause is not None and clause.key in ("where", "having") else clause
         if node is not None and not holds_conjuncts(node):
-            node = copied(node)  # splitting it changes it
+            node = node.copy()  # splitting it changes it
         for one in conjuncts(node):
             yield terms.resolve(one), partial(self.shown, one)
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
 from msgspec import Struct
 
-from assay.sql.differences.canonical import plain_text
 from assay.sql.differences.leaves import leaves_of, numbered_uses, operators_of, renaming_of, sources_of, table_of
 from assay.sql.differences.narrowing import Mixture
 from assay.sql.differences.parts import QueryParts, SelectParts, Term, inner_of
 from assay.sql.differences.reading import ReadPair
 from assay.sql.differences.terms import text_of
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
-from assay.sql.trees import copied, nodes_of_kind, written
 
 _CLAUSES: Mapping[str, tuple[str, ...]] = {
     "DISTINCT": ("distinct",),
@@ -159,6 +158,10 @@ class _Workshop:
         selected = any(unit.clause == "SELECT" and unit.place == 0 for unit in units)
         return selected or len(ours.outputs) == len(theirs.outputs)
 
+    @cached_property
+    def _gold_text(self) -> str:
+        return self._gold.sql(self._dialect)
+
     @property
     def _trees(self) -> tuple[exp.Query, exp.Query]:
         return self._gold, self._predicted
@@ -180,8 +183,8 @@ class _Workshop:
         tree = leaves[0] if alone else self._assembled(leaves, outer, mixture)
         if outer & {_WITH} or any(unit.clause == "FROM" for unit in units):
             _take_with(tree, self._gold, self._predicted, replaced=_WITH in outer)
-        query = written(tree, self._dialect)
-        is_gold = len(units) == self._differing and query == written(self._gold, self._dialect)
+        query = tree.sql(self._dialect)
+        is_gold = len(units) == self._differing and query == self._gold_text
         return RepairedQuery(
             query=query,
             is_gold=is_gold,
@@ -203,9 +206,9 @@ class _Workshop:
 
     def _assembled(self, leaves: Sequence[exp.Expr], outer: set[str], mixture: Mixture | None) -> exp.Expr:
         """The SELECTs under set operations, the prediction's or the gold query's."""
-        skeleton = copied(self._gold if _WHOLE in outer else self._predicted)
+        skeleton = (self._gold if _WHOLE in outer else self._predicted).copy()
         for place, (leaf, made) in enumerate(zip(leaves_of(skeleton), leaves, strict=False)):
-            mine = copied(made) if made is self._theirs[place] else made
+            mine = made.copy() if made is self._theirs[place] else made
             if leaf is skeleton:
                 skeleton = mine  # type: ignore[assignment]
             else:
@@ -214,7 +217,7 @@ class _Workshop:
             for arg in _CLAUSES[clause]:
                 sides = (self._gold.args.get(arg), self._predicted.args.get(arg))
                 value = sides[0] if mixture is None else mixture.of(*sides)
-                skeleton.set(arg, None if value is None else copied(value))
+                skeleton.set(arg, None if value is None else value.copy())
         return skeleton
 
     def _outer_step(self, clause: str) -> ClauseRepair:
@@ -222,9 +225,7 @@ class _Workshop:
             return ClauseRepair(clause=clause, before=_with_text(self._predicted), after=_with_text(self._gold))
         texts = []
         for tree, leaves in ((self._predicted, self._theirs), (self._gold, self._ours)):
-            others = (
-                [written(leaf, self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
-            )
+            others = [leaf.sql(self._dialect) for leaf in leaves[1:]] if len(self._ours) != len(self._theirs) else []
             texts.append(" ".join([*operators_of(tree), *others]))
         return ClauseRepair(clause=clause, before=texts[0], after=texts[1])
 
@@ -291,7 +292,7 @@ class _Workshop:
         giver, leaf = (self._kept, self._theirs[place]) if to_gold else (self._given, self._ours[place])
         host, other = (self._given, self._ours[place]) if to_gold else (self._kept, self._theirs[place])
         several = len(sources_of(host, other)) > 1
-        for column in nodes_of_kind(node, exp.Column):
+        for column in list(node.find_all(exp.Column)):
             meaning = giver.meaning(column)
             if meaning.source is None or meaning.select is None or meaning.select.node is not leaf:
                 continue  # a text, an output, or a column of another SELECT
@@ -305,7 +306,7 @@ class _Workshop:
     def _shown(self, tree: exp.Expr, clause: str) -> str:
         """A clause in the database's own dialect."""
         given = (tree.args.get(arg) for arg in _CLAUSES[clause])
-        pieces = [written(node, self._dialect).strip().lstrip(",").strip() for some in given for node in _listed(some)]
+        pieces = [node.sql(self._dialect).strip().lstrip(",").strip() for some in given for node in _listed(some)]
         return (", " if clause == "SELECT" else " ").join(pieces)
 
 
@@ -350,7 +351,7 @@ def _rows_of(select: SelectParts) -> tuple[object, ...]:
 
 
 def _copied(found: exp.Expr | list[exp.Expr]) -> exp.Expr | list[exp.Expr]:
-    return [copied(node) for node in found] if isinstance(found, list) else copied(found)
+    return [node.copy() for node in found] if isinstance(found, list) else found.copy()
 
 
 def _listed(found: exp.Expr | list[exp.Expr] | None) -> list[exp.Expr]:
@@ -367,7 +368,7 @@ def _take_with(tree: exp.Expr, gold: exp.Expr, predicted: exp.Expr, *, replaced:
     named: dict[str, exp.Expr] = {}
     for giver in (gold, predicted) if not replaced else (predicted, gold):
         with_ = giver.args.get("with_")
-        named |= {cte.alias.lower(): copied(cte) for cte in (with_.expressions if with_ is not None else ())}
+        named |= {cte.alias.lower(): cte.copy() for cte in (with_.expressions if with_ is not None else ())}
     if named:
         recursive = any(
             bool(with_.args.get("recursive"))

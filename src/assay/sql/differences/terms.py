@@ -12,19 +12,10 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from assay.sql.differences.canonical import (
-    MOST_PARTS,
-    conjuncts,
-    disjuncts,
-    in_order,
-    plain,
-    plain_text,
-    positive,
-    turned,
-)
+from assay.sql.differences.canonical import MOST_PARTS, conjuncts, disjuncts, in_order, plain, positive, turned
 from assay.sql.differences.parts import OrderTerm, QueryParts, SelectParts, Term
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
-from assay.sql.trees import copied, nodes_of, put_in_place
 
 Show = Callable[[], str]
 
@@ -81,8 +72,9 @@ class Terms:
         """A copy in which columns have their tables' names and subqueries are replaced by their parts."""
         if isinstance(node, exp.Column) and not node.is_star:
             return plain(self._names.resolved(node), self._keys)
-        whole = exp.Paren(this=copied(node))
-        for one in reversed(nodes_of(whole.this, but_in=exp.Query)):  # inner nodes come first
+        whole = exp.Paren(this=node.copy())
+        parts = list(whole.this.walk(prune=lambda part: isinstance(part, exp.Query)))
+        for one in reversed(parts):  # inner nodes come first
             if isinstance(one, exp.Query):
                 made: exp.Expr = self._held(one)
             elif isinstance(one, exp.Column):
@@ -90,7 +82,7 @@ class Terms:
             else:
                 made = plain(one, self._keys)
             if made is not one:
-                put_in_place(one, made)
+                one.replace(made)
         return plain(whole.this, self._keys)
 
     def _held(self, query: exp.Expr) -> exp.Expr:
@@ -106,10 +98,10 @@ class Terms:
         if isinstance(resolved, exp.Column):
             text = plain_text(resolved)
             return Term(text=text, merged=text, show=show, columns=(text,))
-        nodes = nodes_of(resolved)
+        nodes = list(resolved.walk())
         if any(node.key in _COMMUTE for node in nodes):
             _commuted(nodes)
-            nodes = nodes_of(resolved)
+            nodes = list(resolved.walk())
         text = plain_text(resolved)
         of: dict[str, list[Any]] = defaultdict(list)
         for node in nodes:
@@ -151,10 +143,10 @@ class Terms:
             operator = "IS NULL" if isinstance(core.expression, exp.Null) else "IS"
         if isinstance(core, exp.In) and core.expressions:
             values = sorted(core.expressions, key=plain_text)
-            core.set("expressions", [copied(value) for value in values])
+            core.set("expressions", [value.copy() for value in values])
             if not negated and len(values) <= MOST_PARTS:
                 whole = self.term(one, show)
-                made = (exp.EQ(this=copied(core.this), expression=copied(value)) for value in values)
+                made = (exp.EQ(this=core.this.copy(), expression=value.copy()) for value in values)
                 parts = tuple(self.condition(part, partial(self._names.shown, part)) for part in made)
                 return replace(whole, operator="IN", parts=parts)
         return replace(self.term(one, show), operator=f"NOT {operator}" if negated else operator)

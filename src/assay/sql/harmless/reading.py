@@ -15,6 +15,7 @@ Anything else is refused by its name. The user may allow that name in the URL of
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -45,17 +46,18 @@ from assay.sql.harmless.known import (
     is_known,
     is_of_the_service,
 )
-from assay.sql.reader import reader, table_places
-from assay.sql.shape import ParsedQuery, parse_query
+from assay.sql.reader import reader
+from assay.sql.shape import ParsedQuery, parse_roughly
 from assay.sql.sources import Ctes
 from assay.sql.statement import MOST_CHARACTERS
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import Token, exp
 
 _NAMES = frozenset({"VAR", "IDENTIFIER", "FILE", "DICTIONARY", "MERGE"})
 """The kinds of words that may be the name of a function that sqlglot does not know."""
+_PIPES = SPARK | {"bigquery"}
+"""The dialects with pipe operators."""
 _NOT_NAMES = OPENING | CLOSING | {"NUMBER", "STRING", "COMMA", "DASH", "PLUS", "STAR", "SLASH"}
 
 
@@ -77,14 +79,16 @@ def tables_of_read(query: str, dialect: str, *, allowed: frozenset[str]) -> tupl
     parsed = _parsed(query, dialect)
     if parsed is None:
         return None
+    if dialect not in _PIPES and any(token.token_type.name == "PIPE_GT" for token in parsed.tokens):
+        return None
     if hidden := other_words(query, parsed.tokens, dialect):
         return Harm(reason=hidden)
-    nodes, tokens = nodes_of(parsed.tree), parsed.tokens
+    nodes, tokens = list(parsed.tree.walk()), parsed.tokens
     check = _Check(dialect, allowed, tokens)
     for node in nodes:
         if reason := check.refusal(node):
             return Harm(reason=reason, writes=_writes(node))
-    if dropped := dropped_table(parsed, nodes):
+    if dropped := dropped_table(tokens, nodes):
         return Harm(reason=dropped)
     if reason := check.refusal_of_words(nodes):
         return Harm(reason=reason)
@@ -120,21 +124,20 @@ def _parsed(query: str, dialect: str) -> ParsedQuery | None:
 
     if len(query) > MOST_CHARACTERS:
         return None
-    parsed = parse_query(query, dialect)
+    parsed = parse_roughly(query, dialect)
     if parsed is not None:
         return parsed
     if query.lstrip()[:6].lower() != "values":
         return None
     speaks = reader(dialect)
-    parser = speaks.parser()
     try:
         tokens = speaks.tokenize(query)
-        trees = [tree for tree in parser.parse(tokens, query) if tree is not None]
+        trees = [tree for tree in speaks.parser().parse(tokens, query) if tree is not None]
     except parser_errors():
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Values):
         return None
-    return ParsedQuery(trees[0], tokens, table_places(parser))  # type: ignore[arg-type]
+    return ParsedQuery(trees[0], tokens)  # type: ignore[arg-type]
 
 
 def _writes(node: exp.Expr) -> bool:
@@ -185,7 +188,9 @@ class _Check:
         types = (node for node in nodes if isinstance(node, exp.DataType))
         named = (node for node in (*aliases, *types) if isinstance(node, exp.Expr) and node._meta)
         starts = {node.meta.get("start") for node in named} | symbols(tokens, nodes)
-        in_tree = {node.name.lower() for node in nodes if isinstance(node, _anonymous())}
+        in_tree = {node.name.lower() for node in nodes if isinstance(node, _anonymous())} | _names_of_types(
+            tokens, nodes
+        )
         for index, (token, following) in enumerate(pairwise(tokens)):
             kind = token.token_type.name
             if kind == "TABLE" and self._dialect in SPARK and following.token_type.name != "L_PAREN":
@@ -301,6 +306,17 @@ def _anonymous() -> tuple[type[exp.Expr], ...]:
     return (exp.Anonymous, *aggregates)
 
 
+def _names_of_types(tokens: Sequence[Token], nodes: Sequence[exp.Expr]) -> set[str]:
+    """The names before parentheses that are types wherever they occur: ``a::Time64(3)``."""
+    from sqlglot import exp
+
+    types = Counter(
+        str(node.args["kind"]).lower() for node in nodes if isinstance(node, exp.DataType) and node.args.get("kind")
+    )
+    before = Counter(name.text.lower() for name, sign in pairwise(tokens) if sign.token_type.name == "L_PAREN")
+    return {name for name, count in types.items() if count >= before[name]}
+
+
 def _qualifier(node: exp.Func) -> tuple[str, ...]:
     """What precedes a function's name."""
     from sqlglot import exp
@@ -320,7 +336,7 @@ def _qualifier(node: exp.Func) -> tuple[str, ...]:
         elif isinstance(part, exp.Column):
             names = [*(one.name for one in part.parts), *names]
         else:
-            names = [part.name or "…", *names]
+            names = [(part.name if part is not None else "") or "…", *names]
     return tuple(names)
 
 

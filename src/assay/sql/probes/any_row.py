@@ -28,7 +28,6 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.sql.nodes import exp
-from assay.sql.outline import read_outline
 from assay.sql.probes.bare_terms import bare_terms, extremes
 from assay.sql.probes.edits import Edit, alone, cut_to, from_subquery, order_further, places, read_for_probes
 from assay.sql.probes.hidden_keys import as_groups, orders_by_hidden_key
@@ -45,7 +44,6 @@ from assay.sql.probes.row_order import (
 from assay.sql.probes.scalar_subqueries import gives_one_row, is_scalar
 from assay.sql.query import Query
 from assay.sql.shape import deterministic_keys, may_be_cut
-from assay.sql.trees import copied, written
 
 MOST_LISTED = 40
 """At most this many rows of a scalar subquery are tried one by one."""
@@ -63,9 +61,6 @@ _WORTH_PARSING = re.compile(
     r"\bgroup\s+by\b|\bdistinct\b.*\border\s+by\b|\bhaving\b|\bover\b|\(.*\b(?:select|values)\b|\b(?:count|sum|avg|min|max|total|group_concat|string_agg|json\w*_group_\w+)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_FROM = re.compile(r"(?<![.\w])from(?![.\w])", re.IGNORECASE)
-_GROUP_BY = re.compile(r"(?<![.\w])group\s+by(?![.\w])", re.IGNORECASE)
-_AFTER_GROUPS = re.compile(r"(?<![.\w])(?:having|order|limit)(?![.\w])", re.IGNORECASE)
 _MAY_CHOOSE = re.compile(
     r"\bover\b|\blimit\b.*\bby\b|\barray\b|concat|agg|\bany|\bfirst|\blast|\blist|arg_?m|_by\b|\bmode\b|collect"
     r"|group_?(?:uniq_?)?array|top_?k|arbitrary",
@@ -100,8 +95,8 @@ class AnyRow(Struct, frozen=True):
     def text(self) -> str:
         """What reads any row, for a reader."""
         if self.asked is not None:
-            return written(self.asked[1], self.query.dialect)
-        return written(self.node if self.kind == "scalar subquery" else self.terms[0], self.query.dialect)
+            return self.asked[1].sql(self.query.dialect)
+        return (self.node if self.kind == "scalar subquery" else self.terms[0]).sql(self.query.dialect)
 
     @property
     def is_steered(self) -> bool:
@@ -139,7 +134,7 @@ class AnyRow(Struct, frozen=True):
     def again(self) -> str:
         """The query as it is, written from the tree. If its rows differ from the text's, the ways prove nothing."""
         query = self.query if self.asked is None else self.asked[0]
-        return written(query.tree, query.dialect)
+        return query.tree.sql(query.dialect)
 
     def check(self) -> str | None:
         """A query with a row if rows differ here; None if only the ways can tell. It cannot run if it refers to an
@@ -148,20 +143,20 @@ class AnyRow(Struct, frozen=True):
             return None
         copy = alone(self.node)
         if self.kind == "scalar subquery":
-            return f"SELECT * FROM ({written(copy, 'sqlite', is_last=True)}) AS assay_rows LIMIT 1 OFFSET 1"
+            return f"SELECT * FROM ({copy.sql('sqlite', copy=False)}) AS assay_rows LIMIT 1 OFFSET 1"
         dialect = self.query.dialect
         tests = [_differs(term, only, dialect) for only in self._filters() for term in self.terms]
         for part in ("order", "limit", "offset", "distinct"):
             copy.set(part, None)
         if (group := copy.args.get("group")) is not None:
-            group.set("expressions", [copied(key) for key in self._keys])
+            group.set("expressions", [key.copy() for key in self._keys])
         copy.set("expressions", [exp.Literal.number(1)])
         copy.set("having", exp.Having(this=exp.or_(*tests, copy=False)))
-        return f"{written(copy, dialect, is_last=True)} LIMIT 1"
+        return f"{copy.sql(dialect, copy=False)} LIMIT 1"
 
     def distinct_rows(self) -> str:
         """The different rows of a scalar subquery, one more than are tried."""
-        rows = written(alone(self.node), "sqlite", is_last=True)
+        rows = alone(self.node).sql("sqlite", copy=False)
         return f"SELECT DISTINCT * FROM ({rows}) AS assay_rows ORDER BY 1 LIMIT {MOST_LISTED + 1}"
 
     def candidates(self, columns: Sequence[str] = ()) -> str | None:
@@ -177,19 +172,19 @@ class AnyRow(Struct, frozen=True):
             copy = copy.where(exp.or_(*filters, copy=False), copy=False)
         keys = self._keys
         # Keys that a collation treats as equal form one group.
-        group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[copied(key) for key in keys])
+        group = exp.Window(this=_function("MIN", _label(keys)), partition_by=[key.copy() for key in keys])
         outputs = (group, "assay_group"), (self._row_label(terms), "assay_row")
         copy.set("expressions", [exp.alias_(output, name) for output, name in outputs])
         counted = (
             "SELECT *, COUNT(*) OVER (PARTITION BY assay_group) AS assay_count "
-            f"FROM ({written(copy, 'sqlite', is_last=True)}) AS assay_rows"
+            f"FROM ({copy.sql('sqlite', copy=False)}) AS assay_rows"
         )
         rows = f"SELECT assay_group, assay_row FROM ({counted}) AS assay_counted WHERE assay_count > 1"
         return f"{rows} LIMIT {MOST_CANDIDATES}"
 
     def take(self, edit: Edit, row: int) -> None:
         """Make this scalar subquery return only one of its `distinct_rows`."""
-        listed = from_subquery(copied(self.node), "assay_rows")
+        listed = from_subquery(self.node.copy(), "assay_rows")
         listed.set("distinct", exp.Distinct())
         listed.set("order", exp.Order(expressions=[exp.Ordered(this=exp.Literal.number(1))]))
         edit.twin(self.node).replace(cut_to(listed, 1, offset=row))
@@ -219,7 +214,7 @@ class AnyRow(Struct, frozen=True):
             return None
         copy = self._ungrouped()
         copy.set("expressions", [_quoted(term)])
-        return f"{written(copy, 'sqlite', is_last=True)} LIMIT {MOST_LISTED}"
+        return f"{copy.sql('sqlite', copy=False)} LIMIT {MOST_LISTED}"
 
     def _ungrouped(self) -> exp.Select:
         """The query that it groups, by itself, with distinct rows."""
@@ -309,50 +304,27 @@ class AnyRow(Struct, frozen=True):
         found: list[exp.Expr | None] = []
         for extreme in extremes(self.node) if self.is_steered else ():
             only = extreme.parent.expression.this if isinstance(extreme.parent, exp.Filter) else None
-            inner = copied(self.node)
+            inner = self.node.copy()
             for part in ("having", "order", "limit", "offset", "distinct"):
                 inner.set(part, None)
             keys = self._keys
             if keys:
-                inner.set("group", exp.Group(expressions=[copied(key) for key in keys]))
-            best = copied(extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme)
+                inner.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+            best = (extreme.parent if isinstance(extreme.parent, exp.Filter) else extreme).copy()
             inner.set("expressions", [*map(_quoted, keys), _function("QUOTE", best)])
             argument = extreme.this.expressions[0] if isinstance(extreme.this, exp.Distinct) else extreme.this
             parts = [*map(_quoted, keys), _quoted(argument)]
             left = parts[0] if len(parts) == 1 else exp.Tuple(expressions=parts)
             condition: exp.Expr = exp.In(this=left, query=exp.Subquery(this=inner))
             if only is not None:
-                condition = exp.And(this=condition, expression=exp.Paren(this=copied(only)))
+                condition = exp.And(this=condition, expression=exp.Paren(this=only.copy()))
             found.append(condition)
         return found or [None]
 
 
 def takes_any_row(query: str, dialect: str) -> bool:
     """Whether the engine may read any of several rows somewhere in a query, decided from the text only."""
-    return plain_check(query, dialect) is not None or bool(any_rows(query, dialect))
-
-
-@lru_cache(maxsize=2048)
-def plain_check(query: str, dialect: str) -> str | None:
-    """The `AnyRow.check` of a plain query with one such place, written without a parser; None for any other query.
-
-    In ``SELECT name, COUNT(*) FROM t GROUP BY id ORDER BY COUNT(*)`` the rows of a group nearly always agree in the
-    name, so parsing the query is unnecessary.
-    """
-    if dialect != "sqlite" or not query.isascii() or not _may_take_any_row(query):
-        return None
-    outline = read_outline(query)
-    if outline is None or not outline.bare:
-        return None
-    # Before FROM, and after the last GROUP BY, there is no subquery and no quoted text.
-    text = query.strip().removesuffix(";")
-    start, groups = _FROM.search(text), list(_GROUP_BY.finditer(text))
-    if start is None or not groups:
-        return None
-    end = _AFTER_GROUPS.search(text, groups[-1].end())
-    grouped = text[start.start() : len(text) if end is None else end.start()].strip()
-    tests = " OR ".join([f"MIN(QUOTE({column})) <> MAX(QUOTE({column}))" for column in outline.bare])
-    return f"SELECT 1 {grouped} HAVING {tests} LIMIT 1"
+    return bool(any_rows(query, dialect))
 
 
 @lru_cache(maxsize=2048)
@@ -378,10 +350,8 @@ def any_rows(query: str, dialect: str) -> tuple[AnyRow, ...]:
     may_limit_by = dialect == "clickhouse" and "limit" in query.lower()
     if len(query) > _MOST_CHARACTERS or not (may_limit_by or _may_take_any_row(query)):
         return ()
-    outline, reads_bare = read_outline(query), dialect in _READS_BARE_COLUMNS
-    if outline is not None and (outline.is_decided or not reads_bare):
-        return ()
-    if outline is None and not (reads_bare and _WORTH_PARSING.search(query)) and not _may_choose(query, dialect):
+    reads_bare = dialect in _READS_BARE_COLUMNS and _WORTH_PARSING.search(query) is not None
+    if not reads_bare and not _may_choose(query, dialect):
         return ()
     read = read_for_probes(query, dialect)
     return () if read is None else tuple(_found(read))
@@ -436,7 +406,7 @@ def _function(name: str, argument: exp.Expr) -> exp.Expr:
 
 def _quoted(term: exp.Expr) -> exp.Expr:
     """The term as its SQL literal: a text that is never NULL, and that every collation compares by its characters."""
-    return _function("QUOTE", copied(term))
+    return _function("QUOTE", term.copy())
 
 
 def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
@@ -451,7 +421,7 @@ def _label(terms: Sequence[exp.Expr]) -> exp.Expr:
 
 def _aggregate(name: str, key: exp.Expr, only: exp.Expr | None) -> exp.Expr:
     made = _function(name, key)
-    return made if only is None else exp.Filter(this=made, expression=exp.Where(this=copied(only)))
+    return made if only is None else exp.Filter(this=made, expression=exp.Where(this=only.copy()))
 
 
 def _differs(term: exp.Expr, only: exp.Expr | None, dialect: str) -> exp.Expr:

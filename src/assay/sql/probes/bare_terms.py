@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.sql.expressions import plain_text
 from assay.sql.nodes import exp
-from assay.sql.trees import nodes_of, written
 
 if TYPE_CHECKING:
     from assay.sql.select import Select
@@ -112,7 +112,7 @@ def _is_whole(node: exp.Expr) -> bool:
     """Whether a node is an expression with a value per row: it contains no aggregate, window or subquery."""
     if not isinstance(node, exp.Condition) or (isinstance(node.parent, exp.Case) and isinstance(node, exp.If)):
         return False
-    return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in nodes_of(node))
+    return not any(isinstance(one, exp.Window | exp.Query | exp.Star) or is_aggregate(one) for one in node.walk())
 
 
 def _is_key(column: exp.Column, keys: list[exp.Column]) -> bool:
@@ -124,4 +124,4 @@ def _is_key(column: exp.Column, keys: list[exp.Column]) -> bool:
 
 
 def _spelling(node: exp.Expr) -> str:
-    return written(node).lower()
+    return plain_text(node).lower()

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 from assay.sql.nodes import exp
-from assay.sql.query import Query, Unreadable, read_tree
+from assay.sql.query import Query, Unreadable, levels_of, read_tree
 from assay.sql.shape import cutting, deterministic_keys, parse_with_signs
-from assay.sql.trees import copied, levels_of, nodes_of, written
 
 _Node = TypeVar("_Node", bound="exp.Expr")
 
@@ -36,11 +35,13 @@ class Edit:
 
     def copy_again(self, node: _Node) -> _Node:
         """One more copy of a node of the query, whose parts are the twins from now on."""
-        return copied(node, bare=True, twins=self._twins)
+        made = node.copy()
+        self._twins |= {id(part): twin for part, twin in zip(node.walk(), made.walk(), strict=True)}
+        return made
 
     def written(self) -> str:
         """The changed query. Must be the last call on an edit."""
-        return written(self.tree, self._dialect, is_last=True)
+        return self.tree.sql(self._dialect, copy=False)
 
 
 @lru_cache(maxsize=128)
@@ -58,7 +59,7 @@ def read_for_probes(text: str, dialect: str) -> Query | None:
 
 def _is_deep(tree: exp.Expr) -> bool:
     """Whether a tree has too many levels to be written. A chain of one operator is one level."""
-    nodes = nodes_of(tree)
+    nodes = list(tree.walk())
     if len(nodes) <= _MOST_LEVELS or levels_of(tree, nodes) <= _MOST_LEVELS:
         return False
     level = [tree]
@@ -76,7 +77,7 @@ def _is_deep(tree: exp.Expr) -> bool:
 
 def alone(query: exp.Query) -> exp.Query:
     """A copy of a query inside another that can be executed by itself: with the CTEs that it reads."""
-    copy = copied(query, bare=True)
+    copy = query.copy()
     own = copy.args.get("with_")
     ctes: list[exp.Expr] = [] if own is None else list(own.expressions)
     is_recursive = own is not None and bool(own.recursive)
@@ -86,7 +87,7 @@ def alone(query: exp.Query) -> exp.Query:
         with_ = above if isinstance(above, exp.With) else above.args.get("with_")
         if isinstance(with_, exp.With) and with_ is not below:
             before = with_.expressions[: below.index] if with_ is above else with_.expressions
-            ctes = [*(copied(cte, bare=True) for cte in before), *ctes]
+            ctes = [*(cte.copy() for cte in before), *ctes]
             is_recursive = is_recursive or bool(with_.recursive)
         below = above
     if ctes:

@@ -23,15 +23,12 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from assay.sql.outline import read_outline, with_output
 from assay.sql.probes.bare_terms import is_aggregate, within
 from assay.sql.probes.conditions import Condition, all_of, any_of, as_number, is_one, none_counted
 from assay.sql.probes.edits import Edit, read_for_probes
 from assay.sql.probes.spelled_out import spelled_out
 from assay.sql.probes.taken_rows import argument_of, counted_rows
-from assay.sql.shape import plain_aggregate
 from assay.sql.sources import named_outputs
-from assay.sql.trees import copied
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -50,19 +47,6 @@ def empty_input_probe(query: str, dialect: str) -> str | None:
     None if the query cannot be traced, or if no cell can have an empty input. The text is generated from the tree:
     check that the other columns equal the query's own result.
     """
-    nothing = f"CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END AS {_ROW}"
-    plain = plain_aggregate(query) if dialect == "sqlite" else None
-    if plain is not None:
-        before, aggregate, rest = plain
-        return aggregate and f"{before}, {nothing}{rest}"
-    outline = read_outline(query)
-    if outline is not None and outline.is_aggregate:
-        return with_output(query, nothing)
-    return traced_probe(query, dialect)
-
-
-def traced_probe(query: str, dialect: str) -> str | None:
-    """Like `empty_input_probe`, for any query."""
     from sqlglot.errors import SqlglotError
 
     try:
@@ -125,9 +109,9 @@ class _Tracing:
         if isinstance(node, exp.Filter) or is_aggregate(node):
             return False if in_aggregate else self._of_aggregate(node, select)
         if isinstance(node, exp.Exists):
-            return exp.not_(copied(node))
+            return exp.not_(node.copy())
         if isinstance(node, exp.In) and node.args.get("query"):
-            found = exp.Exists(this=copied(node.args["query"].unnest()))
+            found = exp.Exists(this=node.args["query"].unnest().copy())
             return any_of([self._of(node.this, select, in_aggregate=in_aggregate), exp.not_(found)])
         if isinstance(node, exp.Query):
             return self._of_scalar(node)
@@ -145,7 +129,7 @@ class _Tracing:
         inner = node.this if isinstance(node, exp.Filter) else node
         counted = counted_rows(inner)
         if isinstance(node, exp.Filter):
-            only = copied(node.expression.this)
+            only = node.expression.this.copy()
             counted = only if counted is None else exp.and_(only, counted)
         argument = argument_of(inner)
         return none_counted(None if argument is None else self._of(argument, select, in_aggregate=True), counted)
@@ -188,7 +172,7 @@ class _Tracing:
         if not isinstance(added, str):
             return added
         name = source.node.args["alias"].this if source.node.args.get("alias") else source.node.this
-        return is_one(exp.Column(this=exp.to_identifier(added), table=copied(name)))
+        return is_one(exp.Column(this=exp.to_identifier(added), table=name.copy()))
 
     def _add_for(self, source: Source, place: int) -> str | Literal[False] | None:
         """Add a column to a subquery or CTE that says whether one of its columns has an empty input. Returns its

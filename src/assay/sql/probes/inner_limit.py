@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.outline import read_outline
 from assay.sql.probes.edits import (
     Edit,
     alone,
@@ -25,7 +24,6 @@ from assay.sql.probes.edits import (
 from assay.sql.probes.ranked import ordered_inside
 from assay.sql.query import Query
 from assay.sql.shape import cutting
-from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -42,7 +40,7 @@ class InnerLimit(Struct, frozen=True):
     @property
     def alone(self) -> str:
         """The inner query by itself. It can be executed unless it is correlated."""
-        return written(alone(self.node), self.query.dialect)
+        return alone(self.node).sql(self.query.dialect)
 
     @property
     def width(self) -> int | None:
@@ -72,13 +70,13 @@ class InnerLimit(Struct, frozen=True):
             part = self._sorted(width, downwards=downwards)
             for clause in ("limit", "offset"):
                 cut = self.node.args.get(clause)
-                part.set(clause, None if cut is None else copied(cut, bare=True))
+                part.set(clause, None if cut is None else cut.copy())
             made.append(self._with(part))
         return made[0], made[1]
 
     def _sorted(self, width: int, *, downwards: bool = False) -> exp.Query:
         """The inner query without its LIMIT, its ties broken by all its columns."""
-        part = uncut(copied(self.node, bare=True))
+        part = uncut(self.node.copy())
         return order_further(part, breaking_keys(places(width), self.query.dialect, downwards=downwards))
 
     def _with(self, part: exp.Query) -> str:
@@ -91,8 +89,7 @@ def inner_limits(query: str, dialect: str) -> list[InnerLimit]:
     """The inner queries that have a LIMIT, the innermost last. None if the query cannot be read."""
     from sqlglot import exp
 
-    outline = read_outline(query)
-    read = None if outline is not None and not outline.has_inner_limit else read_for_probes(query, dialect)
+    read = read_for_probes(query, dialect)
     if read is None:
         return []
     others = {id(part) for part in (*cutting(read.tree), ordered_inside(read))}

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from assay.sql.trees import copied, nodes_of
-
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -64,8 +62,8 @@ class OrderKey(Struct, frozen=True, kw_only=True):
 
         if self.output is not None:
             if not any(output.is_star for output in outputs[: self.output + 1]):
-                key = copied(self.node, bare=True)
-                output = copied(outputs[self.output].unalias(), bare=True)
+                key = self.node.copy()
+                output = outputs[self.output].unalias().copy()
                 key.set("this", output if isinstance(output, exp.Column) else exp.Paren(this=output))
                 yield key
             return
@@ -82,7 +80,7 @@ class OrderKey(Struct, frozen=True, kw_only=True):
         aliases = {output.alias.lower(): output.unalias() for output in outputs if isinstance(output, exp.Alias)}
         return {
             number: aliases[node.name.lower()]
-            for number, node in enumerate(nodes_of(self.node))
+            for number, node in enumerate(list(self.node.walk()))
             if isinstance(node, exp.Column) and not node.table and node.name.lower() in aliases
             if query.meaning(node).source is None
         }
@@ -90,12 +88,12 @@ class OrderKey(Struct, frozen=True, kw_only=True):
     def _reading(self, query: Query, outputs: Sequence[exp.Expr], *, takes_aliases: bool) -> exp.Expr:
         from sqlglot import exp
 
-        key = copied(self.node, bare=True)
-        nodes = nodes_of(key)
+        key = self.node.copy()
+        nodes = list(key.walk())
         for number, output in self._names(query, outputs).items():
             name = nodes[number].name
             if takes_aliases:
-                nodes[number].replace(exp.Paren(this=copied(output, bare=True)))
+                nodes[number].replace(exp.Paren(this=output.copy()))
             elif query.dialect == "sqlite" and name.isidentifier():
                 # A quoted name that is not a column would be a text.
                 nodes[number].set("this", exp.to_identifier(name, quoted=False))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sql.outline import read_outline, with_output, without_limit
 from assay.sql.probes.edits import Edit, alone, breaking_keys, order_further, places, read_for_probes, uncut, window
 from assay.sql.probes.hidden_keys import Reads, as_groups, orders_by_hidden_key
 from assay.sql.probes.order_keys import OrderKey, read_key
@@ -64,10 +63,6 @@ def tie_probes(query: str, dialect: str, width: int = 0) -> Iterator[TieProbe]:
 
     ``width`` is how many columns the query returns; without it there is no mirrored probe.
     """
-    outline = read_outline(query)
-    if outline is not None and outline.keys is not None:
-        rank = f"DENSE_RANK() OVER (ORDER BY {outline.keys}) AS {RANK_COLUMN}"
-        yield TieProbe(query=with_output(without_limit(query), rank), ranked=True, offset=outline.offset or 0)
     read = read_for_probes(query, dialect)
     if read is not None:
         yield from _probes(read, width)

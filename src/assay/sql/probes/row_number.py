@@ -25,7 +25,6 @@ from assay.sql.probes.edits import (
     window,
 )
 from assay.sql.query import Query
-from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -62,7 +61,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
         if not self.select.is_star:
             return None
         empty = cut_to(from_subquery(uncut(alone(self.select)), "assay_none"), 0)
-        return written(empty, self.query.dialect)
+        return empty.sql(self.query.dialect)
 
     def ways(self, columns: Sequence[str]) -> Iterator[str]:
         """The whole query with its ties broken in several ways; ``columns`` are those of `columns_of`."""
@@ -70,10 +69,10 @@ class TieBreak(Struct, frozen=True, kw_only=True):
         own = [] if self.node.args.get("order") else self.select.args["distinct"].args["on"].expressions
         for lead in range(min(len(terms), _MOST_LEADING)):
             for downwards in (False, True):
-                turned = [copied(term, bare=True) for term in (*terms[lead:], *terms[:lead])]
+                turned = [term.copy() for term in (*terms[lead:], *terms[:lead])]
                 keys = breaking_keys(turned, self.query.dialect, downwards=downwards)
                 edit = Edit(self.query)
-                order_further(edit.twin(self.node), [*(copied(key, bare=True) for key in own), *keys])
+                order_further(edit.twin(self.node), [*(key.copy() for key in own), *keys])
                 yield edit.written()
 
     def _terms(self, columns: Sequence[str]) -> list[exp.Expr]:
@@ -84,7 +83,7 @@ class TieBreak(Struct, frozen=True, kw_only=True):
         if self.node is self.select:
             return places(len(columns) or len(outputs))
         terms: list[exp.Expr] = [
-            exp.Paren(this=copied(output.unalias(), bare=True))
+            exp.Paren(this=output.unalias().copy())
             for output in outputs
             if not output.is_star and not output.find(exp.Window) and not isinstance(output.unalias(), exp.Literal)
         ]
@@ -148,7 +147,7 @@ def _apart(query: Query, node: exp.Window) -> tuple[str, str, str] | None:
 
     def with_part(function: str | None, *arguments: exp.Expr) -> str:
         edit = Edit(query)
-        keys = [copied(key, bare=True) for key in node.args.get("partition_by") or ()]
+        keys = [key.copy() for key in node.args.get("partition_by") or ()]
         part = window("DENSE_RANK", keys, _PART) if keys else exp.alias_(exp.Literal.number(0), _PART)
         edit.twin(inner).append("expressions", part)
         if not top.is_star:

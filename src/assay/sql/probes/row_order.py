@@ -27,7 +27,6 @@ from msgspec import Struct
 from assay.sql.dialects import SPARK
 from assay.sql.probes.edits import Edit, breaking_keys, cut_to, from_subquery, order_further
 from assay.sql.query import Query
-from assay.sql.trees import copied, written
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -172,7 +171,7 @@ def stored_tables(query: Query) -> list[exp.Table]:
 
 def columns_of(table: exp.Table, dialect: str) -> str:
     """A query without rows whose columns are the table's."""
-    return written(cut_to(from_subquery(_everything(table), "assay_none"), 0), dialect)
+    return cut_to(from_subquery(_everything(table), "assay_none"), 0).sql(dialect)
 
 
 def reordered(query: Query, *, often: bool = False) -> Iterator[str]:
@@ -317,13 +316,13 @@ class _Orders:
             part = _last_argument(twin)
             argument = twin.args[part]
             if isinstance(argument, exp.Distinct):  # which can be ordered only by itself
-                terms = [copied(term, bare=True) for term in argument.expressions]
+                terms = [term.copy() for term in argument.expressions]
                 keys = breaking_keys(terms, self._query.dialect, downwards=order.downwards)
             twin.set(part, exp.Order(this=argument, expressions=keys))
             return
         if _reads_last_peer(node):
             # Each row of a tie reads the same one of its rows: the first of them in an order within the tie.
-            own = [copied(key.this, bare=True) for key in node.args["order"].expressions]
+            own = [key.this.copy() for key in node.args["order"].expressions]
             twin.set("partition_by", [*(twin.args.get("partition_by") or ()), *own])
             twin.set("this", exp.FirstValue(this=twin.this.this))
             twin.set("order", exp.Order(expressions=keys))
@@ -333,8 +332,8 @@ class _Orders:
     def _by(self, order: _Order, terms: Mapping[str, exp.Expr]) -> list[exp.Expr]:
         """The keys of ORDER BY: the first column, and those that the query names."""
         dialect = self._query.dialect
-        first = [copied(term, bare=True) for name, term in terms.items() if name == order.name]
-        rest = [copied(term, bare=True) for name, term in terms.items() if name != order.name and name in self._named]
+        first = [term.copy() for name, term in terms.items() if name == order.name]
+        rest = [term.copy() for name, term in terms.items() if name != order.name and name in self._named]
         if self._by_bytes:
             first, rest = [_bytes(term, dialect) for term in first], [_bytes(term, dialect) for term in rest]
         return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.sql.probes.bare_terms import is_aggregate
-from assay.sql.trees import nodes_of
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -41,5 +40,5 @@ def gives_one_row(query: exp.Query) -> bool:
     if query.args.get("from_") is None:
         return True
     return not query.args.get("group") and any(
-        is_aggregate(node) and node.parent_select is query for output in query.expressions for node in nodes_of(output)
+        is_aggregate(node) and node.parent_select is query for output in query.expressions for node in output.walk()
     )
