@@ -59,8 +59,8 @@ def test_the_command_has_the_option(database: str, tmp_path: Path, *, in_file: b
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "eval.yaml").write_text(f"cases: cases.jsonl\ndb: {database}\ndiagnose: false\n", encoding="utf-8")
     arguments = ["eval.yaml"] if in_file else ["cases.jsonl", "--db", database, "--no-causes"]
-    done = commands.run(["run", *arguments, "-o", "run"], env=dict(os.environ), cwd=tmp_path)
+    done = commands.here(["run", *arguments, "-o", "run"], env=dict(os.environ), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "not computed" in done.stdout
-    done = commands.run(["explain", "run", "a"], env=dict(os.environ), cwd=tmp_path)
+    done = commands.here(["explain", "run", "a"], env=dict(os.environ), cwd=tmp_path)
     assert "no cause: the causes of incorrect predictions were not computed" in done.stdout

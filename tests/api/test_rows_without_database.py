@@ -77,7 +77,7 @@ def lines(path: Path, items: list[dict[str, Any]]) -> Path:
 
 
 def command(folder: Path, *arguments: str) -> tuple[int, str]:
-    done = commands.run(["run", *arguments], env=dict(os.environ), cwd=folder)
+    done = commands.here(["run", *arguments], env=dict(os.environ), cwd=folder)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -31,7 +31,7 @@ def test_a_question_set_of_queries_is_sent_from_sdmx_to_run(row: dict[str, objec
     (tmp_path / "p.jsonl").write_text('{"id": "1", "answer": "?"}\n')
     for name, content in (("q.json", json.dumps([row])), ("q.jsonl", json.dumps(row)), ("q.yaml", json.dumps([row]))):
         (tmp_path / name).write_text(content)
-        done = commands.run(["sdmx", name, "--predictions", "p.jsonl"], cwd=tmp_path, env=dict(os.environ))
+        done = commands.here(["sdmx", name, "--predictions", "p.jsonl"], cwd=tmp_path, env=dict(os.environ))
         assert done.returncode == 2
         assert f"{name}: contains questions with gold queries" in done.stderr
         assert f"assay run {name}" in " ".join(done.stderr.split())
@@ -67,7 +67,7 @@ def test_refused_credentials_name_the_header_option(
         url = f"{scheme}://127.0.0.1:{server.server_port}/v1"
         (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "How many?", "gold_sql": "SELECT 1"}\n')
         database = f"sqlite:///{make_sqlite('CREATE TABLE t(a);')}"
-        done = commands.run(
+        done = commands.here(
             ["run", "q.jsonl", "--system", url, "--db", database, "--param", "model=m", "--retries", "0"],
             cwd=tmp_path,
             env=dict(os.environ),

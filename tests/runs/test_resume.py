@@ -146,15 +146,14 @@ def test_a_finished_run_is_not_done_again(job: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "differs"),
+    ("old", "differs", "in_memory"),
     [
-        ('"c7", "predicted_sql": "SELECT b, a', '"c7", "predicted_sql": "SELECT a', "1 prediction of 30 cases differs"),
-        ("SELECT b, a", "SELECT a", "30 predictions of 30 cases differ"),
+        ('"c7", "predicted_sql": "SELECT b, a', "1 prediction of 30 cases differs", False),
+        ("SELECT b, a", "30 predictions of 30 cases differ", True),
     ],
 )
-@pytest.mark.parametrize("in_memory", [False, True], ids=["files", "in memory"])
 def test_a_finished_run_is_not_replaced_by_one_of_other_content(
-    job: dict[str, Path], old: str, new: str, differs: str, *, in_memory: bool
+    job: dict[str, Path], old: str, differs: str, *, in_memory: bool
 ) -> None:
     def evaluated(*, overwrite: bool = False) -> Run:
         sides: list[Any] = [job["folder"] / f"{name}.jsonl" for name in ("cases", "answers")]
@@ -167,7 +166,7 @@ def test_a_finished_run_is_not_replaced_by_one_of_other_content(
     evaluated()
     before = _lines(job)
     path = job["folder"] / "answers.jsonl"
-    path.write_text(path.read_text().replace(old, new))
+    path.write_text(path.read_text().replace(old, old.replace("b, a", "a")))
     with pytest.raises(RunError, match=rf"run contains a finished run of other predictions: {differs}.*overwrite=True"):
         evaluated()
     assert _lines(job) == before

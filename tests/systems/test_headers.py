@@ -62,7 +62,7 @@ def test_assay_denodo_sends_the_headers_to_both_servers_and_shows_them_nowhere(t
         arguments += ["--api-url", f"{place}/answerDataQuestion", "--catalog-url", f"{place}/denodo-data-catalog"]
         arguments += ["--header", "X-Gateway-Key=${GATE_KEY}", "--header", "X-Tenant=t1"]
         arguments += ["--no-ves", "--html", tmp_path / "o.html"]
-        done = commands.run([str(one) for one in arguments], env=_environment(GATE_KEY=KEY), cwd=tmp_path)
+        done = commands.here([str(one) for one in arguments], env=_environment(GATE_KEY=KEY), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {one.path.partition("?")[0] for one in seen} == {
         "/answerDataQuestion",
@@ -84,10 +84,10 @@ def test_a_settings_file_names_headers(tmp_path: Path, make_sqlite: Any) -> None
             encoding="utf-8",
         )
         arguments = ["run", "eval.yaml", "-o", "r", "--query-path", "sql_query"]
-        done = commands.run(arguments, env=_environment(GATE_KEY=KEY), cwd=tmp_path)
+        done = commands.here(arguments, env=_environment(GATE_KEY=KEY), cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert [one.headers["X-Gateway-Key"] for one in seen] == [KEY]
-        missing = commands.run([*arguments, "--overwrite"], env=_environment(), cwd=tmp_path)
+        missing = commands.here([*arguments, "--overwrite"], env=_environment(), cwd=tmp_path)
     assert missing.returncode == 2
     assert "environment variable GATE_KEY, which is not set" in missing.stderr
 
@@ -174,7 +174,7 @@ def test_the_row_of_a_header_is_answered_by_its_option() -> None:
 )
 def test_no_message_about_an_unusable_option_shows_its_value(options: list[str], tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text(json.dumps({"id": "1", "question": "?", "gold_sql": "SELECT 1"}) + "\n")
-    said = commands.run(
+    said = commands.here(
         ["run", "c.jsonl", "--system", "http://127.0.0.1:9/ask", "--db", "sqlite://", *options],
         env=_environment(),
         cwd=tmp_path,
