@@ -19,7 +19,6 @@ from assay.engines.sqlite.engine import SqliteEngine
 from assay.model import ColumnSchema, DatabaseSchema, DatabaseUrl, Limits, TableSchema
 from assay.sql.query import Query, read_query
 from assay.sql.schema import SchemaNames, TypeFamily, type_family
-from assay.sql.trees import written
 from benchmarks.frame import ROOT, NotHere, Setup
 from benchmarks.measurements.spider import folder_of
 
@@ -203,7 +202,7 @@ def _types_and_texts(folder: Path) -> tuple[float, float]:
             rows = _rows(connection, text)
             if rows is None or not isinstance(query, Query):
                 continue
-            again = _rows(connection, written(query.tree, "sqlite"))
+            again = _rows(connection, query.tree.sql("sqlite"))
             texts["same rows in the same order" if again == rows else "other rows"] += 1
             outputs = query.tree.selects
             if any(output.is_star for output in outputs):
