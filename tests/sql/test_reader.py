@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from assay.sql import read_statement
 from assay.sql.reader import CLICKHOUSE_TYPES, reader
-from assay.sql.shape import parse_query, parse_with_signs, read_shape
+from assay.sql.shape import is_nested_too_deeply, parse_query, parse_with_signs, read_shape
+from assay.sql.statement import statement_kind
 from many_cases import each
 
 DIALECTS = ("sqlite", "duckdb", "postgres", "mysql", "snowflake", "bigquery", "spark", "databricks", "clickhouse")
@@ -112,3 +113,29 @@ def test_parsers_and_generators_are_sqlglots_own(dialect: str) -> None:
 def test_an_unknown_dialect_is_said() -> None:
     with pytest.raises(ValueError, match="Unknown dialect"):
         reader("no such dialect")
+
+
+_DEEP = {
+    "SELECT a FROM ": ("(SELECT a FROM ", "t", ") AS s"),
+    "SELECT ": ("(", "1", ")"),
+    "SELECT  ": ("f(", "1", ")"),
+    "SELECT   ": ("CASE WHEN a THEN ", "1", " END"),
+    "SELECT    ": ("- ", "1", ""),
+    "SELECT a FROM t WHERE a IN ": ("(SELECT a FROM t WHERE a IN ", "(1)", ")"),
+}
+
+
+@pytest.mark.parametrize("begins", sorted(_DEEP))
+def test_both_builds_of_sqlglot_read_the_same_depth(begins: str) -> None:
+    """The compiled one has no limit of its own for some forms: it would end the process."""
+    before, inside, after = _DEEP[begins]
+    texts = {levels: begins + before * levels + inside + after * levels for levels in (25, 31, 50_000)}
+    assert {levels: parse_query(text, "sqlite") is not None for levels, text in texts.items()} == {
+        25: True,
+        31: False,
+        50_000: False,
+    }
+    assert all(is_nested_too_deeply(texts[levels], "sqlite") for levels in (31, 50_000))
+    assert statement_kind(texts[50_000], "sqlite") == "unreadable"
+    many = f"SELECT {', '.join(['CASE WHEN (a) THEN -1 END'] * 100)} FROM t"
+    assert parse_query(many, "sqlite") is not None

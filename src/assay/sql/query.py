@@ -18,6 +18,7 @@ from assay.sql.expressions import inside, parts_of
 from assay.sql.names import QueryNames
 from assay.sql.nodes import exp
 from assay.sql.predicates import Predicate
+from assay.sql.reader import first_statement
 from assay.sql.schema import SchemaNames, TypeFamily
 from assay.sql.select import StoredColumn
 from assay.sql.shape import is_nested_too_deeply, parse_query
@@ -204,11 +205,11 @@ def read_tree(tree: exp.Query, text: str, dialect: str, names: SchemaNames | Non
 
 def read_view(ddl: str, dialect: str, names: SchemaNames | None = None) -> Query | Unreadable:
     """Read the query of a CREATE VIEW. Never raises."""
-    from sqlglot import exp, parse_one
+    from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
     try:
-        created = parse_one(ddl, read=dialect)
+        created = first_statement(ddl, dialect)
     except (SqlglotError, RecursionError, ValueError) as problem:
         return Unreadable(f"cannot be read as a view of the dialect {dialect}: {problem}")
     query = created.args.get("expression") if isinstance(created, exp.Create) else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlglot import Dialect
+    from sqlglot import Dialect, Token, exp
 
 _TYPES = """
 bfloat16 datetime32 inet4 inet6 multipoint qbit signed single time64 unsigned year
@@ -15,6 +16,41 @@ intervalquarter intervalsecond intervalweek intervalyear
 """
 CLICKHOUSE_TYPES = frozenset(_TYPES.split())
 """ClickHouse's types that sqlglot reads only as types of a user."""
+
+MOST_LEVELS = 30
+"""A text with more levels of brackets, CASE or signs is not parsed. sqlglot's interpreted parser reads 40 to 120 of
+them. Its compiled one ends the process at some thousands, since it does not check how much of the stack is left."""
+_OPENS = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
+_CLOSES = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
+_SIGNS = frozenset({"NOT", "DASH", "PLUS", "TILDE"})
+
+
+def statements(text: str, dialect: str | None, tokens: Sequence[Token] | None = None) -> list[exp.Expr]:
+    """The trees of a text's statements. ``tokens``: those of the text, if they differ from the reader's.
+
+    Raises what sqlglot raises for a text that it cannot parse, and RecursionError for too many levels.
+    """
+    speaks = reader(dialect)
+    tokens = speaks.tokenize(text) if tokens is None else tokens
+    brackets = cases = signs = 0
+    for token in tokens if len(tokens) > MOST_LEVELS else ():
+        kind = token.token_type.name
+        brackets = brackets + 1 if kind in _OPENS else max(0, brackets - (kind in _CLOSES))
+        cases = cases + 1 if kind == "CASE" else max(0, cases - (kind == "END"))
+        signs = signs + 1 if kind in _SIGNS else 0
+        if max(brackets, cases, signs) > MOST_LEVELS:
+            raise RecursionError(f"{token.text} at {token.start} begins level {MOST_LEVELS + 1}")
+    return [tree for tree in speaks.parser().parse(list(tokens), text) if tree is not None]
+
+
+def first_statement(text: str, dialect: str) -> exp.Expr:
+    """The tree of a text's first statement. Raises as `statements`, and ParseError for a text without one."""
+    from sqlglot.errors import ParseError
+
+    trees = statements(text, dialect)
+    if not trees:
+        raise ParseError("the text has no statement")
+    return trees[0]
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from assay.sql.dialects import SPARK, parser_errors
-from assay.sql.reader import reader
+from assay.sql.reader import reader, statements
 from assay.sql.spelling import as_engine_means, as_engine_reads
 
 if TYPE_CHECKING:
@@ -247,19 +247,17 @@ def is_nested_too_deeply(query: str, dialect: str) -> bool:
 def _one_query(query: str, dialect: str, *, keeps_signs: bool = False) -> ParsedQuery | None:
     from sqlglot import exp
 
-    speaks = reader(dialect)
     text = as_engine_reads(query, dialect)
     if dialect == "denodo":
         from assay.sql.vql import flattens
 
         if flattens(text):
             return None
-    tokens = speaks.tokenize(text)
+    tokens = reader(dialect).tokenize(text)
     if dialect in SPARK:
         _call_windows(tokens)
     signs = _mark_signs(tokens) if keeps_signs else 0
-    parsed = speaks.parser().parse(tokens, text)
-    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
+    trees = [tree for tree in statements(text, dialect, tokens) if not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     tree = as_engine_means(trees[0], text, dialect)

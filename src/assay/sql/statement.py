@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from assay.sql.dialects import parser_errors
-from assay.sql.reader import reader
+from assay.sql.reader import reader, statements
 
 if TYPE_CHECKING:
     from sqlglot import Token
@@ -77,10 +77,9 @@ def statement_kind(query: str, dialect: str) -> StatementKind:
     from sqlglot import exp
 
     try:
-        parsed = reader(dialect).parse(query)
+        trees = [tree for tree in statements(query, dialect) if not isinstance(tree, exp.Semicolon)]
     except parser_errors():
         return "unreadable"
-    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1:
         return "several" if trees else "none"
     tree = trees[0]

@@ -46,7 +46,7 @@ from assay.sql.harmless.known import (
     is_known,
     is_of_the_service,
 )
-from assay.sql.reader import reader
+from assay.sql.reader import reader, statements
 from assay.sql.shape import ParsedQuery, parse_roughly
 from assay.sql.sources import Ctes
 from assay.sql.statement import MOST_CHARACTERS
@@ -108,7 +108,7 @@ def place_of_fault(query: str, dialect: str) -> str:
     from sqlglot.errors import ParseError
 
     try:
-        reader(dialect).parse(query)
+        statements(query, dialect)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         if first.get("line"):
@@ -129,10 +129,9 @@ def _parsed(query: str, dialect: str) -> ParsedQuery | None:
         return parsed
     if query.lstrip()[:6].lower() != "values":
         return None
-    speaks = reader(dialect)
     try:
-        tokens = speaks.tokenize(query)
-        trees = [tree for tree in speaks.parser().parse(tokens, query) if tree is not None]
+        tokens = reader(dialect).tokenize(query)
+        trees = statements(query, dialect, tokens)
     except parser_errors():
         return None
     if len(trees) != 1 or not isinstance(trees[0], exp.Values):

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from assay.model import ColumnSchema, DatabaseSchema, ForeignKey, TableSchema
+from assay.sql.reader import first_statement
 from assay.sql.schema.create_table import TableClauses, table_clauses, without_sqlites_own
 
 if TYPE_CHECKING:
@@ -181,17 +182,16 @@ def _read_statement(text: str, tokens: Sequence[Token], found: _Found) -> None:
 
 def _parsed(text: str, dialect: str) -> exp.Expr:
     """The tree of a statement. Raises what sqlglot raises for a text that it cannot parse."""
-    from sqlglot import parse_one
     from sqlglot.errors import SqlglotError
 
     try:
-        return parse_one(text, read=dialect)
+        return first_statement(text, dialect)
     except SqlglotError as error:
         simpler = without_sqlites_own(text) if dialect == "sqlite" else text
         if simpler == text:
             raise
         try:
-            return parse_one(simpler, read=dialect)
+            return first_statement(simpler, dialect)
         except SqlglotError:
             raise error from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlglot
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlglot import exp
@@ -17,6 +16,7 @@ from assay.sql.algebra.model import Agg, Block, Col, Combined, Const, Key, Query
 from assay.sql.algebra.parts import columns_of, has_aggregate
 from assay.sql.algebra.stopping import UnsupportedSQL
 from assay.sql.algebra.world import SchemaContext
+from assay.sql.reader import first_statement
 from assay.sql.schema import names_of
 from assay.sql.select import Meaning
 
@@ -64,7 +64,7 @@ class _Lowering(LowersFrom):
 
     def view(self, view: TableSchema) -> tuple[Query, list[str]]:
         try:
-            created = sqlglot.parse_one(view.ddl, dialect=self.world.dialect) if view.ddl else None
+            created = first_statement(view.ddl, self.world.dialect) if view.ddl else None
         except (SqlglotError, ValueError):
             created = None
         tree = created.expression if isinstance(created, exp.Create) else created

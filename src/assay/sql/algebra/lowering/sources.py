@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import sqlglot
 from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlglot import exp
@@ -20,6 +19,7 @@ from assay.sql.algebra.parts import substituted
 from assay.sql.algebra.stopping import UnsupportedSQL
 from assay.sql.algebra.world import SchemaContext, TableFacts
 from assay.sql.dialects import DECLARED_KEYS
+from assay.sql.reader import first_statement
 
 
 class Entry(Struct):
@@ -276,7 +276,7 @@ def _checks(source: Source, known: TableFacts, world: SchemaContext) -> Iterator
     reader = _LowersChecks(source, known, world)
     for text in known.checks:
         try:
-            tree = sqlglot.parse_one(text, dialect=world.dialect)
+            tree = first_statement(text, world.dialect)
             check_limits(tree)
             yield reader.term(tree)
         except (UnsupportedSQL, SqlglotError):
