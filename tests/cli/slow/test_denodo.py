@@ -1,4 +1,4 @@
-"""`assay denodo` as its users run it: real processes, real HTTP, the bundled example."""
+"""`assay denodo` as its users run it: real HTTP, the bundled example, and processes where they are killed."""
 
 from __future__ import annotations
 
