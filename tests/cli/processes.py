@@ -1,4 +1,4 @@
-"""The command line as processes, and an emulated Denodo for them to talk to."""
+"""The command line as its users have it, and an emulated Denodo for them to talk to."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def assay(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:
-    """Run the command to its end."""
-    return commands.here([str(one) for one in arguments], env=environment(env), cwd=cwd)
+    """Run the command to its end: in a process of its own if it is given what only a new interpreter reads."""
+    run = commands.run if any(name.startswith("PYTHON") for name in env or ()) else commands.here
+    return run([str(one) for one in arguments], env=environment(env), cwd=cwd)
 
 
 def succeeds(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Any:

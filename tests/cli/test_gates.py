@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from processes import PASSWORD, json_lines, sqlite_file
-from processes import assay as in_a_process
+from processes import assay as command
 
 import assay
 from assay.cli.app import app, run_command_line
@@ -196,10 +196,10 @@ def test_the_denodo_verb_has_gates_and_asks_nothing_where_one_cannot_be(
     arguments = ["denodo", "--input", workbook, "--output", report, "--api-url", server.api_url, "-q"]
     arguments += ["--catalog-url", server.catalog_url, "--user", "demo", "--question-rows", "2"]
     secret = {"ASSAY_PASSWORD": PASSWORD}
-    assert in_a_process(*arguments, "--must-pass", "difficulty:nowhere", env=secret).returncode == 2
+    assert command(*arguments, "--must-pass", "difficulty:nowhere", env=secret).returncode == 2
     assert server.calls == ()
     limits = ["--ves-iterations", "1", "--min", "ves=0", "--min", "match=1"]
-    status = in_a_process(*arguments, *limits, env=secret).returncode
+    status = command(*arguments, *limits, env=secret).returncode
     assert report.exists()
     assert status == int(assay.load_run(report.with_suffix(".run")).aggregates.correct < 2)
 

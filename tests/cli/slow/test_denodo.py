@@ -1,4 +1,4 @@
-"""`assay denodo` as its users run it: real processes, real HTTP, the bundled example."""
+"""`assay denodo` as its users run it: real HTTP, the bundled example, and processes where they are killed."""
 
 from __future__ import annotations
 
@@ -159,8 +159,7 @@ def test_rescoring_what_was_never_asked_says_so_and_keeps_the_run(
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
-@pytest.mark.parametrize("flags", [(), ("--no-ves",), ("--as-denodo",)])
-@pytest.mark.parametrize("kept", [2, len(QUESTIONS)])
+@pytest.mark.parametrize(("flags", "kept"), [((), 2), (("--no-ves",), len(QUESTIONS)), (("--as-denodo",), 2)])
 def test_a_folder_without_a_column_that_came_later_goes_on_without_it(
     flags: tuple[str, ...], kept: int, server: DenodoEmulator, workbook: Path, tmp_path: Path
 ) -> None:
