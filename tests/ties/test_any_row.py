@@ -162,7 +162,7 @@ def _written(rows: Rows, columns: int) -> str:
 def test_whatever_the_order_of_stored_rows_changes_is_flagged(query: str, verdict: Verdicts, tmp_path: Path) -> None:
     chance = random.Random(query)
     changing = 0
-    for number in range(3):
+    for number in range(6):
         rows = _tables(chance)
         path = _stored(tmp_path / f"{number}.db", rows)
         with closing(sqlite3.connect(path)) as connection:
@@ -179,6 +179,8 @@ def test_whatever_the_order_of_stored_rows_changes_is_flagged(query: str, verdic
         if query in SURE:
             assert not changes
             assert not {"ambiguous_gold", "storage_order"} & (as_gold.flags | as_prediction.flags)
+        if number >= 2 and (changing or query in SURE):
+            break
     assert changing or query in SURE
 
 
