@@ -18,9 +18,9 @@ CLICKHOUSE_TYPES = frozenset(_TYPES.split())
 """ClickHouse's types that sqlglot reads only as types of a user."""
 
 MOST_LEVELS = 30
-"""A text with more levels of brackets, CASE, types, signs or joins without ON is not parsed. sqlglot's interpreted parser
-reads 40 to 120 of them. Its compiled one ends the process at some thousands, since it does not check how much of the
-stack is left."""
+"""A text with more levels of brackets, CASE, types, signs or joins without ON is not parsed. sqlglot's interpreted
+parser reads 40 to 120 of them. Its compiled one ends the process at some thousands, since it does not check how much of
+the stack is left."""
 _OPENS = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
 _CLOSES = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
 _NESTED_TYPES = frozenset({"ARRAY", "STRUCT", "MAP", "LIST", "OBJECT", "NESTED", "ROW", "VAR"})
