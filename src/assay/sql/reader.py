@@ -18,10 +18,12 @@ CLICKHOUSE_TYPES = frozenset(_TYPES.split())
 """ClickHouse's types that sqlglot reads only as types of a user."""
 
 MOST_LEVELS = 30
-"""A text with more levels of brackets, CASE or signs is not parsed. sqlglot's interpreted parser reads 40 to 120 of
-them. Its compiled one ends the process at some thousands, since it does not check how much of the stack is left."""
+"""A text with more levels of brackets, CASE, types, signs or joins without ON is not parsed. sqlglot's interpreted
+parser reads 40 to 120 of them. Its compiled one ends the process at some thousands, since it does not check how much of
+the stack is left."""
 _OPENS = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
 _CLOSES = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
+_NESTED_TYPES = frozenset({"ARRAY", "STRUCT", "MAP", "LIST", "OBJECT", "NESTED", "ROW", "VAR"})
 _SIGNS = frozenset({"NOT", "DASH", "PLUS", "TILDE"})
 
 
@@ -32,15 +34,25 @@ def statements(text: str, dialect: str | None, tokens: Sequence[Token] | None = 
     """
     speaks = reader(dialect)
     tokens = speaks.tokenize(text) if tokens is None else tokens
-    brackets = cases = signs = 0
-    for token in tokens if len(tokens) > MOST_LEVELS else ():
+    if len(tokens) > MOST_LEVELS:
+        _check_levels(tokens)
+    return [tree for tree in speaks.parser().parse(list(tokens), text) if tree is not None]
+
+
+def _check_levels(tokens: Sequence[Token]) -> None:
+    """Raise RecursionError if the parser would call itself too deeply for these tokens."""
+    brackets = cases = types = joins = signs = 0
+    before = ""
+    for token in tokens:
         kind = token.token_type.name
         brackets = brackets + 1 if kind in _OPENS else max(0, brackets - (kind in _CLOSES))
         cases = cases + 1 if kind == "CASE" else max(0, cases - (kind == "END"))
-        signs = signs + 1 if kind in _SIGNS else 0
-        if max(brackets, cases, signs) > MOST_LEVELS:
+        types = types + 1 if kind == "LT" and before in _NESTED_TYPES else max(0, types - (kind == "GT"))
+        joins = joins + 1 if kind == "JOIN" else max(0, joins - (kind in ("ON", "USING")))
+        signs = signs + 1 if kind in _SIGNS or kind == before else 0
+        if max(brackets, cases, types, joins, signs) > MOST_LEVELS:
             raise RecursionError(f"{token.text} at {token.start} begins level {MOST_LEVELS + 1}")
-    return [tree for tree in speaks.parser().parse(list(tokens), text) if tree is not None]
+        before = kind
 
 
 def first_statement(text: str, dialect: str) -> exp.Expr:
