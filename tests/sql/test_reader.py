@@ -137,5 +137,5 @@ def test_both_builds_of_sqlglot_read_the_same_depth(begins: str) -> None:
     assert not is_nested_too_deeply(texts[25], "sqlite")
     assert all(is_nested_too_deeply(texts[levels], "sqlite") for levels in (33, 50_000))
     assert statement_kind(texts[50_000], "sqlite") == "unreadable"
-    many = f"SELECT {', '.join(['CASE WHEN (a) THEN -1 END'] * 100)} FROM t"
+    many = f"SELECT {', '.join(['CASE WHEN (a) THEN -1 WHEN a < 1 THEN 2 END'] * 100)} FROM t"
     assert parse_query(many, "sqlite") is not None

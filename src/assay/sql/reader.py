@@ -24,6 +24,8 @@ the stack is left."""
 _OPENS = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
 _CLOSES = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
 _NESTED_TYPES = frozenset({"ARRAY", "STRUCT", "MAP", "LIST", "OBJECT", "NESTED", "ROW", "VAR"})
+_NO_TYPES = frozenset({"AND", "OR", "WHEN", "THEN", "ELSE", "END", "ON", "WHERE", "HAVING", "ALIAS", "SELECT"})
+"""No type contains one of these: ``<`` before it was a comparison."""
 _SIGNS = frozenset({"NOT", "DASH", "PLUS", "TILDE"})
 
 
@@ -48,6 +50,7 @@ def _check_levels(tokens: Sequence[Token]) -> None:
         brackets = brackets + 1 if kind in _OPENS else max(0, brackets - (kind in _CLOSES))
         cases = cases + 1 if kind == "CASE" else max(0, cases - (kind == "END"))
         types = types + 1 if kind == "LT" and before in _NESTED_TYPES else max(0, types - (kind == "GT"))
+        types *= kind not in _NO_TYPES
         joins = joins + 1 if kind == "JOIN" else max(0, joins - (kind in ("ON", "USING")))
         signs = signs + 1 if kind in _SIGNS or kind == before else 0
         if max(brackets, cases, types, joins, signs) > MOST_LEVELS:
