@@ -12,6 +12,7 @@ from many_cases import each
 A_TIME = "a time from 0.01 to 1,000,000 seconds (for example 30, 500ms, 2s, 10m or 1h)"
 FAULTS = [
     (["run"], "CASES must be given (question set, or YAML file with all settings of a run)"),
+    (["run", "a\0b"], "CASES: it contains a NUL character"),
     (["run", "x", "--timeot", "3"], "assay run has no option --timeot (did you mean --timeout?)"),
     (["run", "x", "--timeot=3"], "assay run has no option --timeot (did you mean --timeout?)"),
     (["run", "x", "--nothing-like-it"], "assay run has no option --nothing-like-it"),

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from assay.cli.parsing.completion import completer_of
 from assay.cli.parsing.panels import panel_of
+from assay.settings.setting import fault_of_path
 
 
 class UnfitValue(click.BadParameter):
@@ -85,6 +86,16 @@ class _Number(click.FloatRange):
         return number
 
 
+class _Path(click.Path):
+    """A path, of characters that a path can have."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except ValueError:
+            self.fail(f"it {fault_of_path(value)}", param, ctx)
+
+
 def parameter(verb: str, name: str, hint: Any, default: Any, declared: Declared) -> click.Parameter:
     """The parser's form of a verb's parameter. Required if its default is an ellipsis."""
     kind = next((part for part in get_args(hint) if part is not NoneType), hint) if NoneType in get_args(hint) else hint
@@ -127,4 +138,4 @@ def _type(kind: Any, declared: Declared) -> Any:
     if kind in (int, float) and declared.least is not None:
         bounded: Any = click.IntRange if kind is int else _Number
         return bounded(declared.least, declared.most)
-    return click.Path(path_type=Path) if kind is Path else kind
+    return _Path(path_type=Path) if kind is Path else kind
