@@ -90,6 +90,9 @@ class _Meter:
                 import_module(name)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        with suppress(ImportError):  # what hypothesis does once: it lists characters, and constants of the modules
+            given, text = import_module("hypothesis").given, import_module("hypothesis.strategies").text
+            given(text())(lambda _: None)()
         for item in session.items:
             known = getattr(item, "_fixtureinfo", None)
             for definitions in known.name2fixturedefs.values() if known is not None else ():
