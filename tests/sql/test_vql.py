@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from assay.sql import is_nondeterministic, read_shape, tie_probes
 from assay.sql.statement import statement_kind
-from assay.sql.vql import read_vql
+from assay.sql.vql_statement import read_vql
 from many_cases import each
 
 QUERIES = [

@@ -1,4 +1,4 @@
-"""Denodo's VQL: a sqlglot dialect that reads it, and what a text in it would do.
+"""Denodo's VQL as a dialect of sqlglot, for reading.
 
 sqlglot finds the dialect under the name ``denodo`` through its plugin group (``sqlglot.dialects`` in pyproject.toml),
 and once this module is imported. Importing this module loads sqlglot: import it inside a function if startup must be
@@ -14,13 +14,9 @@ statement".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from msgspec import Struct
 from sqlglot import Dialect, Token, TokenType, exp, tokens
-from sqlglot.errors import SqlglotError
-
-from assay.sql.statement import statement_kind
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
@@ -33,19 +29,6 @@ _BEFORE_NAME = frozenset(
     | {TokenType.GROUP_BY, TokenType.ORDER_BY}
 )
 """After one of these any word is a name: a query cannot end before it."""
-_BEGINS_QUERY = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
-_WRITE_WORDS = frozenset(
-    {"INSERT", "UPDATE", "DELETE", "MERGE", "UPSERT", "REPLACE", "CREATE", "ALTER", "DROP", "TRUNCATE", "REFRESH"}
-)
-_COMMAND_WORDS = frozenset(
-    {"CALL", "CONNECT", "DESC", "DESCRIBE", "EXEC", "EXECUTE", "EXPLAIN", "EXPORT", "GRANT", "HELP", "IMPORT", "LIST"}
-    | {"LOAD", "QUERY", "REVOKE", "SET", "SHOW", "START", "STOP", "BEGIN", "COMMIT", "ROLLBACK", "USE", "CLOSE"}
-)
-_HIDDEN_WRITES = ("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "ALTER", "DROP", "TRUNCATE", "INTO")
-_WRITING_CONTEXT = frozenset({"cache_preload", "cache_invalidate", "datamovementplan", "mppmovementplan"})
-_OTHER_USER_CONTEXT = frozenset({"username", "password", "domain"})
-_ACTING_PROCEDURES = ("create_", "drop_", "clean_", "generate_stats", "compute_", "write", "logcontroller", "refresh_")
-"""Prefixes of Denodo's own stored procedures that change something, for example CREATE_REMOTE_TABLE."""
 
 
 class Denodo(Dialect):
@@ -65,85 +48,6 @@ class Denodo(Dialect):
     def generate(self, expression: exp.Expr, copy: bool = True, **opts: Any) -> str:  # noqa: FBT001, FBT002 - as in sqlglot
         """SQL, with VQL's names of functions."""
         return str(super().generate(expression.transform(_in_vql, copy=copy), copy=False, **opts))
-
-
-DoesWhat = Literal["query", "write", "refused", "several", "none", "prose"]
-"""``query`` may be run; ``write`` changes something; ``refused`` is another command; ``several`` statements; ``none``:
-no statement; ``prose``: does not begin like a statement."""
-
-
-class VqlReading(Struct, frozen=True, kw_only=True):
-    """What a text in VQL would do if it were run."""
-
-    does: DoesWhat
-    detail: str = ""
-    """The words in the text that show it, for a message. Empty for ``query``, ``several`` and ``none``."""
-
-
-def read_vql(query: str) -> VqlReading:
-    """Classify what a text would do. Never raises.
-
-    Denodo executes whatever its user is allowed to do, so an ambiguous text is classified as the worst that it might
-    do: a text that cannot be parsed is a query only if it begins like one and no word in it writes. A text does not
-    show what a user's own stored procedures do: Denodo's privileges must restrict those.
-    """
-    try:
-        found = Dialect.tokenize(Denodo(), query)
-    except SqlglotError:
-        return _read_untokenized(query)
-    while found and found[-1].token_type is TokenType.SEMICOLON:
-        found = found[:-1]
-    while found and found[0].token_type is TokenType.SEMICOLON:
-        found = found[1:]
-    if not found:
-        return VqlReading(does="none")
-    opening = found[0].text.upper()
-    named = len(found) > 1 and found[0].token_type is not TokenType.IDENTIFIER
-    if named and opening in _WRITE_WORDS:
-        return VqlReading(does="write", detail=opening)
-    if named and opening in _COMMAND_WORDS:
-        return VqlReading(does="refused", detail=opening)
-    if found[0].token_type not in (*_BEGINS_QUERY, TokenType.VALUES):
-        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
-    kind = statement_kind(query, "denodo")
-    if kind == "several" or any(token.token_type is TokenType.SEMICOLON for token in found):
-        return VqlReading(does="several")
-    if kind == "command":  # it begins with a parenthesis and contains no query
-        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
-    return _read_one(query, found, unreadable=kind == "unreadable", writes=kind == "write")
-
-
-def _read_one(query: str, found: Sequence[Token], *, unreadable: bool, writes: bool) -> VqlReading:
-    """Read one statement that begins like a query."""
-    if writes or unreadable:
-        word = next((token.text.upper() for token in _bare(found, _HIDDEN_WRITES)), None)
-        if writes or word:
-            return VqlReading(does="write", detail=word or found[0].text.upper())
-    for key in _context_keys(found):
-        if key in _WRITING_CONTEXT:
-            return VqlReading(does="write", detail=f"CONTEXT {key}")
-        if key in _OTHER_USER_CONTEXT:
-            return VqlReading(does="refused", detail=f"CONTEXT {key}")
-    if unreadable and found[0].token_type is TokenType.L_PAREN and not _bare(found, ("SELECT",)):
-        return VqlReading(does="prose", detail=" ".join(query.split())[:60])
-    for index, token in enumerate(found[:-1]):
-        called = found[index + 1].token_type is TokenType.L_PAREN
-        if called and token.text.lower().startswith(_ACTING_PROCEDURES) and _in_from(found, index):
-            return VqlReading(does="write", detail=token.text)
-    return VqlReading(does="query")
-
-
-def _read_untokenized(query: str) -> VqlReading:
-    """Read a text with an unclosed quote or comment. One statement may run: Denodo will refuse it anyway."""
-    alone = query.strip("; \t\r\n")
-    opening = alone.split(None, 1)[0].upper() if alone else ""
-    if opening.startswith(("SELECT", "WITH", "(")):
-        return VqlReading(does="several" if ";" in alone else "query")
-    if opening in _WRITE_WORDS:
-        return VqlReading(does="write", detail=opening)
-    if opening in _COMMAND_WORDS:
-        return VqlReading(does="refused", detail=opening)
-    return VqlReading(does="prose", detail=" ".join(query.split())[:60])
 
 
 def _in_vql(node: exp.Expr) -> exp.Expr:
@@ -186,7 +90,7 @@ def _plain(found: Sequence[Token]) -> Iterator[Token]:
             yield Token(TokenType.ALIAS, "AS", token.line, token.col, target.start, target.end)
             for part in Dialect.get_or_raise(None).tokenize(target.text):
                 yield Token(part.token_type, part.text, token.line, token.col, target.start, target.end)
-        if depth == 0 and (end := _clause_end(found, index)):
+        if depth == 0 and (end := clause_end(found, index)):
             skip = end
         elif _is_flatten(found, index):
             fields = _flattened_fields(found, index + 1)
@@ -203,7 +107,7 @@ def _is_type_first(found: Sequence[Token], index: int) -> bool:
     return kinds == [TokenType.L_PAREN, TokenType.STRING, TokenType.COMMA] and found[index - 1].text.upper() == "CAST"
 
 
-def _clause_end(found: Sequence[Token], index: int) -> int:
+def clause_end(found: Sequence[Token], index: int) -> int:
     """The end of the CONTEXT or TRACE clause that begins here, which ends its statement. 0 if there is none."""
     token = found[index]
     if token.token_type is not TokenType.VAR or index == 0:
@@ -263,32 +167,3 @@ def _flattened_fields(found: Sequence[Token], index: int) -> int:
     while place < len(found) and found[place].token_type in (*_NAMES, TokenType.DOT, TokenType.ALIAS):
         place += 1
     return place if place < len(found) and found[place].token_type is TokenType.L_PAREN else -1
-
-
-def _bare(found: Sequence[Token], words: Sequence[str]) -> list[Token]:
-    """The unquoted tokens of these words that are neither called nor qualified."""
-    return [
-        token
-        for index, token in enumerate(found)
-        if token.text.upper() in words
-        and token.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
-        and not (index + 1 < len(found) and found[index + 1].token_type is TokenType.L_PAREN)
-        and not (index > 0 and found[index - 1].token_type in (TokenType.DOT, TokenType.ALIAS))
-    ]
-
-
-def _context_keys(found: Sequence[Token]) -> Iterator[str]:
-    """The names that the CONTEXT clause sets, in lower case."""
-    for index in range(len(found)):
-        end = _clause_end(found, index)
-        if end and found[index].text.upper() == "CONTEXT":
-            for place in range(index + 2, end - 1):
-                if found[place - 1].token_type in (TokenType.L_PAREN, TokenType.COMMA):
-                    yield found[place].text.lower()
-
-
-def _in_from(found: Sequence[Token], index: int) -> bool:
-    """Whether a call, with or without its database's name, is used as a table."""
-    while index >= 2 and found[index - 1].token_type is TokenType.DOT:
-        index -= 2
-    return index > 0 and found[index - 1].token_type in (TokenType.FROM, TokenType.JOIN, TokenType.COMMA)

@@ -234,7 +234,7 @@ def is_one_query(text: str) -> bool:
     if query is None or _SENTENCE.match(query):
         return False
     from assay.sql.statement import statement_kind  # these load sqlglot, which other answers do not need
-    from assay.sql.vql import read_vql
+    from assay.sql.vql_statement import read_vql
 
     kind = statement_kind(query, "denodo")
     is_query = kind == "query" or (kind == "unreadable" and _LOWER_CASE.match(query) is not None)

@@ -1,8 +1,8 @@
 """Denodo over the Data Catalog's HTTP API: VQL out, JSON rows back.
 
 The API has no read-only switch, so any text that is not exactly one query is refused before it is sent
-(`assay.sql.vql.read_vql`). That check cannot see inside a user's own stored procedures: give Assay a Denodo user that
-may only read.
+(`assay.sql.vql_statement.read_vql`). That check cannot see inside a user's own stored procedures: give Assay a Denodo
+user that may only read.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class DenodoHttpsEngine(DenodoHttpEngine):
 
 def refusal(query: str) -> Execution | None:
     """Why this text is not sent to Denodo; None if it is one query."""
-    from assay.sql.vql import read_vql  # loads sqlglot, which `check` does not need
+    from assay.sql.vql_statement import read_vql  # loads sqlglot, which `check` does not need
 
     reading = read_vql(query)
     return outcomes.unless_query(query, reading.does, reading.detail)
