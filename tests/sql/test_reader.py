@@ -139,3 +139,20 @@ def test_both_builds_of_sqlglot_read_the_same_depth(begins: str) -> None:
     assert statement_kind(texts[50_000], "sqlite") == "unreadable"
     many = f"SELECT {', '.join(['CASE WHEN (a) THEN -1 WHEN a < 1 THEN 2 END'] * 100)} FROM t"
     assert parse_query(many, "sqlite") is not None
+
+
+@each(
+    ("dialect", "pattern"),
+    [("duckdb", "SELECT a FROM DESCRIBE "), ("clickhouse", "FROM DESCRIBE "), ("sqlite", "EXPLAIN SELECT a FROM ")],
+)
+def test_no_repeated_words_end_the_process(dialect: str, pattern: str) -> None:
+    assert statement_kind(pattern * 20_000, dialect) in ("unreadable", "command")
+    assert parse_query(pattern * 20_000, dialect) is None
+
+
+def test_a_long_query_is_not_a_deep_one() -> None:
+    rows = ", ".join(["(-1, NULL, 'a')"] * 3_000)
+    branches = " ".join(["WHEN a < 1 AND b > 2 THEN -1"] * 1_500)
+    condition = " OR ".join(["a = 1"] * 1_000)
+    for query in (f"SELECT * FROM (VALUES {rows})", f"SELECT CASE {branches} END FROM t WHERE {condition}"):
+        assert not is_nested_too_deeply(query, "sqlite")

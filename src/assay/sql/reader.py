@@ -17,45 +17,18 @@ intervalquarter intervalsecond intervalweek intervalyear
 CLICKHOUSE_TYPES = frozenset(_TYPES.split())
 """ClickHouse's types that sqlglot reads only as types of a user."""
 
-MOST_LEVELS = 30
-"""A text with more levels of brackets, CASE, types, signs or joins without ON is not parsed. sqlglot's interpreted
-parser reads 40 to 120 of them. Its compiled one ends the process at some thousands, since it does not check how much of
-the stack is left."""
-_OPENS = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE"})
-_CLOSES = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE"})
-_NESTED_TYPES = frozenset({"ARRAY", "STRUCT", "MAP", "LIST", "OBJECT", "NESTED", "ROW", "VAR"})
-_NO_TYPES = frozenset({"AND", "OR", "WHEN", "THEN", "ELSE", "END", "ON", "WHERE", "HAVING", "ALIAS", "SELECT"})
-"""No type contains one of these: ``<`` before it was a comparison."""
-_SIGNS = frozenset({"NOT", "DASH", "PLUS", "TILDE"})
-
 
 def statements(text: str, dialect: str | None, tokens: Sequence[Token] | None = None) -> list[exp.Expr]:
     """The trees of a text's statements. ``tokens``: those of the text, if they differ from the reader's.
 
     Raises what sqlglot raises for a text that it cannot parse, and RecursionError for too many levels.
     """
+    from assay.sql.depth import check_depth
+
     speaks = reader(dialect)
     tokens = speaks.tokenize(text) if tokens is None else tokens
-    if len(tokens) > MOST_LEVELS:
-        _check_levels(tokens)
+    check_depth(tokens)
     return [tree for tree in speaks.parser().parse(list(tokens), text) if tree is not None]
-
-
-def _check_levels(tokens: Sequence[Token]) -> None:
-    """Raise RecursionError if the parser would call itself too deeply for these tokens."""
-    brackets = cases = types = joins = signs = 0
-    before = ""
-    for token in tokens:
-        kind = token.token_type.name
-        brackets = brackets + 1 if kind in _OPENS else max(0, brackets - (kind in _CLOSES))
-        cases = cases + 1 if kind == "CASE" else max(0, cases - (kind == "END"))
-        types = types + 1 if kind == "LT" and before in _NESTED_TYPES else max(0, types - (kind == "GT"))
-        types *= kind not in _NO_TYPES
-        joins = joins + 1 if kind == "JOIN" else max(0, joins - (kind in ("ON", "USING")))
-        signs = signs + 1 if kind in _SIGNS or kind == before else 0
-        if max(brackets, cases, types, joins, signs) > MOST_LEVELS:
-            raise RecursionError(f"{token.text} at {token.start} begins level {MOST_LEVELS + 1}")
-        before = kind
 
 
 def first_statement(text: str, dialect: str) -> exp.Expr:

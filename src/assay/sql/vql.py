@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 from sqlglot import Dialect, Token, TokenType, exp, tokens
 
-_OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
-_CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+from assay.sql.depth import CLOSING, OPENING
+
 _JOIN_HINTS = frozenset({"HASH", "NESTED", "MERGE", "PARALLEL", "ORDERED", "REVERSEORDER"})
 _JOIN_TYPES = frozenset({"INNER", "LEFT", "RIGHT", "FULL", "OUTER", "NATURAL"})
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
@@ -84,8 +84,8 @@ def _plain(found: Sequence[Token]) -> Iterator[Token]:
         if index == fields:
             skip = _past_parentheses(found, index)
             continue
-        depth += (kind in _OPEN) - (kind in _CLOSE)
-        if casts and kind in _CLOSE and depth < casts[-1][0]:
+        depth += (kind in OPENING) - (kind in CLOSING)
+        if casts and kind in CLOSING and depth < casts[-1][0]:
             _, target = casts.pop()
             yield Token(TokenType.ALIAS, "AS", token.line, token.col, target.start, target.end)
             for part in Dialect.get_or_raise(None).tokenize(target.text):
@@ -129,7 +129,7 @@ def _past_parentheses(found: Sequence[Token], index: int) -> int:
     """The index after the parenthesis that closes the one here; the end if it is not closed."""
     depth = 0
     for place in range(index, len(found)):
-        depth += (found[place].token_type in _OPEN) - (found[place].token_type in _CLOSE)
+        depth += (found[place].token_type in OPENING) - (found[place].token_type in CLOSING)
         if depth == 0:
             return place + 1
     return len(found)
