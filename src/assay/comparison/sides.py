@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import TypeAlias, overload
+from typing import TypeAlias, TypeVar, overload
 
 from msgspec import Struct
 
 from assay.comparison.cells import Column, Key
 
+_Row = TypeVar("_Row", bound=tuple[object, ...])
 Mapping: TypeAlias = tuple[int, ...]
 """For each gold column, the predicted column that corresponds to it."""
 
@@ -83,12 +84,19 @@ def same_rows(gold: Side, predicted: Side, mapping: Mapping) -> bool:
     if gold.row_count != predicted.row_count:
         return False
     mapped = [predicted.columns[column] for column in mapping]
-    distinct = set(gold.rows or _keyed(gold.places, gold.columns))
-    if len(distinct) == gold.row_count:
-        # No gold duplicates and as many predicted rows: if removing those leaves nothing, each gold row was there once.
-        distinct.difference_update(_keyed(predicted.places, mapped))
+    ours = gold.rows or list(_keyed(gold.places, gold.columns))
+    return same_bag(ours, _keyed(predicted.places, mapped))
+
+
+def same_bag(gold: Sequence[_Row], predicted: Iterable[_Row]) -> bool:
+    """Whether as many rows are the same in any order, by Python's equality. Raises TypeError for a cell without a
+    hash."""
+    distinct = set(gold)
+    if len(distinct) == len(gold):
+        # Each gold row occurs once, and there are as many predicted rows: removing these must leave nothing.
+        distinct.difference_update(predicted)
         return not distinct
-    return dict.__eq__(Counter(_keyed(gold.places, gold.columns)), Counter(_keyed(predicted.places, mapped)))
+    return dict.__eq__(Counter(gold), Counter(predicted))
 
 
 def _keyed(places: Sequence[int], columns: Sequence[Column]) -> Iterable[tuple[Key, ...]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from operator import itemgetter
 from types import NoneType
 from typing import ClassVar
 
+from assay.comparison.sides import same_bag
 from assay.model import Blame, Case, Comparison, Execution, Failure, Prediction, Result, Row, Score
 from assay.model.failure import blamed, ruling
 from assay.ports import Executions, QueryRequest
@@ -150,16 +150,6 @@ def same_bag_and_texts(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
         if len(kinds) > 1 or not kinds <= _ONE_SPELLING or (float in kinds and 0.0 in map(cell, gold)):
             return False
     return same_bag(gold, predicted)
-
-
-def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
-    """Whether the rows are the same in any order, by Python's equality. Raises TypeError for a cell without a hash."""
-    distinct = set(gold)
-    if len(distinct) == len(gold) == len(predicted):
-        # Each gold row occurs once, and there are as many predicted rows: removing these must leave nothing.
-        distinct.difference_update(predicted)
-        return not distinct
-    return dict.__eq__(Counter(gold), Counter(predicted))
 
 
 @lru_cache(maxsize=1024)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from assay.metrics.base import befallen, gold_failure, plain_score, same_bag, unscored
+from assay.comparison.sides import same_bag
+from assay.metrics.base import befallen, gold_failure, plain_score, unscored
 from assay.model import Case, Comparison, Execution, Prediction, Row, Score
 from assay.ports import Executions, QueryRequest
 
