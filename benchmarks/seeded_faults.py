@@ -199,18 +199,18 @@ def main() -> int:
         for name in ("copy", "original"):
             make_copy(folder / name)
     chosen = [fault for fault in faults if not options.only or fault.number in options.only]
-    found: dict[str, str] = json.loads(results.read_text()) if results.is_file() else {}
+    outcomes: dict[str, str] = json.loads(results.read_text()) if results.is_file() else {}
     for by, mark, before in (("fast", "not slow", None), ("slow", "slow", "not fast")):
-        left = [fault for fault in chosen if found.get(str(fault.number)) == before]
+        left = [fault for fault in chosen if outcomes.get(str(fault.number)) == before]
         reaching = reaching_tests(copy, faults, mark) if left else {}
         for fault in left:
             tests = reaching.get(fault.number, set())
-            outcome = found[str(fault.number)] = by if is_found(fault, tests, copy, mark) else f"not {by}"
-            results.write_text(json.dumps(found), encoding="utf-8")
+            outcome = outcomes[str(fault.number)] = by if is_found(fault, tests, copy, mark) else f"not {by}"
+            results.write_text(json.dumps(outcomes), encoding="utf-8")
             print(f"{fault.number:>4} {outcome:<10} {len(tests):>5} tests  {fault.file}", flush=True)
-    fast = sum(by == "fast" for by in found.values())
-    both = fast + sum(by == "slow" for by in found.values())
-    print(f"of {len(found)} faults, all tests find {both}, the fast ones {fast}")
+    fast = sum(by == "fast" for by in outcomes.values())
+    both = fast + sum(by == "slow" for by in outcomes.values())
+    print(f"of {len(outcomes)} faults, all tests find {both}, the fast ones {fast}")
     return int(fast < SHARE * both)
 
 

@@ -60,12 +60,12 @@ def _page(words: tuple[str, ...], verb: Any) -> Iterator[str]:
     yield from (f"# `{name}`", "")
     for paragraph in re.split(r"\n\s*\n", verb.help.strip()):
         yield from (_paragraph(" ".join(paragraph.split("\n"))), "")
-    arguments = [one for one in verb.params if one.param_type_name == "argument" and not getattr(one, "hidden", False)]
-    typed = " ".join([name, *(_argument(one) for one in arguments), "[OPTIONS]"])
+    arguments = [parameter for parameter in verb.params if parameter.param_type_name == "argument"]
+    typed = " ".join([name, *map(_argument, arguments), "[OPTIONS]"])
     yield from ("```text", typed, "```", "")
     if arguments:
         yield from ("## Takes", "", "| argument | what it is |", "|---|---|")
-        yield from (f"| `{_argument(one)}` | {cell(one.help)} |" for one in arguments)
+        yield from (f"| `{_argument(argument)}` | {cell(argument.help)} |" for argument in arguments)
         yield ""
     yield from _grouped(verb.params)
     yield from _ending(" ".join((verb.epilog or "").split()))

@@ -63,7 +63,7 @@ class Verb(click.Command):
             return rest
         if rest:
             raise UsageError(too_many(rest, ctx, typed))
-        if any(_PREDICTIONS in one.opts and not one.multiple for one in self.params if isinstance(one, Option)):
+        if any(_PREDICTIONS in param.opts and not param.multiple for param in self.params if isinstance(param, Option)):
             _check_one_file(typed)
         return rest
 
@@ -250,14 +250,19 @@ def _current(record: tuple[str, str]) -> tuple[str, str]:
 
 def _write_parameters(parameters: Sequence[Any], ctx: Any, formatter: Any, *, grouped: bool = True) -> None:
     """Write arguments, then options, by their groups or as one list."""
-    arguments = [(_name(one).strip("[]"), one.help or "") for one in parameters if one.param_type_name == "argument"]
+    arguments = [
+        (_name(parameter).strip("[]"), parameter.help or "")
+        for parameter in parameters
+        if parameter.param_type_name == "argument"
+    ]
     if arguments:
         with formatter.section("Takes"):
             formatter.write_dl(arguments)
     panels: dict[str, list[tuple[str, str]]] = {}
-    for one in parameters:
-        if one.param_type_name == "option" and (record := one.get_help_record(ctx)) is not None:
-            panels.setdefault(getattr(one, "panel", OTHER) if grouped else OTHER, []).append(_current(record))
+    for parameter in parameters:
+        if parameter.param_type_name == "option" and (record := parameter.get_help_record(ctx)) is not None:
+            panel = getattr(parameter, "panel", OTHER) if grouped else OTHER
+            panels.setdefault(panel, []).append(_current(record))
     for panel, rows in panels.items():
         with formatter.section("Options" if len(panels) == 1 else panel):
             formatter.write_dl(rows, col_max=28)

@@ -64,17 +64,17 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 def completer_of(verb: str, names: Sequence[str], *, is_argument: bool = False) -> Completer:
     """What completes an option of these names, or an argument: its values, or files if none are known."""
     if is_argument:
-        found = _ARGUMENTS.get((verb, names[0]))
+        candidates = _ARGUMENTS.get((verb, names[0]))
     else:
-        own = (_OF_VERB.get((verb, name), _OPTIONS.get(name)) for name in names)
-        found = next((one for one in own if one is not None), None) or _words_of(names)
+        known = (_OF_VERB.get((verb, name), _OPTIONS.get(name)) for name in names)
+        candidates = next(filter(None, known), None) or _words_of(names)
 
     def complete(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         offered: list[CompletionItem] = []
         # What a shell asks for must never end in a message: it would stand in the middle of a command line.
         with suppress(Exception):
-            if found is not None:
-                offered = [CompletionItem(one) for one in found(context, typed) if _SAFE.fullmatch(one)]
+            if candidates is not None:
+                offered = [CompletionItem(name) for name in candidates(context, typed) if _SAFE.fullmatch(name)]
         return offered or [CompletionItem(typed, type="file")]
 
     return complete

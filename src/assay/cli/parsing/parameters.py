@@ -112,13 +112,13 @@ def parameter(verb: str, name: str, hint: Any, default: Any, declared: Declared)
         settings["callback"] = lambda _context, _parameter, values: list(values) if values else default
     if declared.is_argument:
         completer = completer_of(verb, [name], is_argument=True)
-        argument = click.Argument([name], nargs=-1 if is_list else 1, shell_complete=completer, **settings)
-        argument.help = declared.help  # which older versions do not take
-        return argument
-    names = declared.names or (f"--{name.replace('_', '-')}",)
-    opts = [name.partition("/")[0] for name in names]
-    option = Option(
-        [name, *names],
+        by_position = click.Argument([name], nargs=-1 if is_list else 1, shell_complete=completer, **settings)
+        by_position.help = declared.help  # which older versions do not take
+        return by_position
+    written = declared.names or (f"--{name.replace('_', '-')}",)
+    opts = [names.partition("/")[0] for names in written]
+    by_name = Option(
+        [name, *written],
         help=declared.help,
         multiple=is_list,
         nargs=count,
@@ -127,8 +127,8 @@ def parameter(verb: str, name: str, hint: Any, default: Any, declared: Declared)
         shell_complete=None if kind is bool else completer_of(verb, opts),
         **settings,
     )
-    option.panel = declared.panel or panel_of(verb, opts)
-    return option
+    by_name.panel = declared.panel or panel_of(verb, opts)
+    return by_name
 
 
 def _type(kind: Any, declared: Declared) -> Any:
