@@ -96,14 +96,14 @@ def many_rows(_: Setup) -> dict[str, float]:
     gold = rows_of(_WIDE, 5, chance)
     same = copied(gold, chance)
     floor_s = cpu_seconds(lambda: set(same) == set(gold))
-    found = {}
+    figures = {}
     for name, predicted in (("shuffled", same), ("noisy", noisy(same)), ("wrong", wrong(same))):
         took_s = cpu_seconds(partial(compare, Result.of(predicted), Result.of(gold)))
-        found |= {
+        figures |= {
             f"million.{name}": took_s / floor_s,
-            "million.longest": max(took_s, found.get("million.longest", 0.0)),
+            "million.longest": max(took_s, figures.get("million.longest", 0.0)),
         }
-    return found
+    return figures
 
 
 def all_metrics(_: Setup) -> dict[str, float]:
