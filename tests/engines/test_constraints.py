@@ -100,7 +100,11 @@ ENGINES = {
 """The servers' users may do nothing but read."""
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.server] * name.startswith(("postgres", "mariadb"))) for name in ENGINES
+    ]
+)
 def read(request: pytest.FixtureRequest) -> Iterator[Read]:
     """Build a database of these statements, and read what it holds."""
     if "sqlalchemy" in request.param:
